@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -138,6 +139,9 @@ func (l *liner) answer(ctx context.Context, e *engine.Evaluator, j job) (text []
 	r := e.Evaluate(s)
 	if doc.BatchInSequences() {
 		r.Problems = knob.GivenBatch(r.Problems, &s)
+	}
+	if givesNoGPUs(doc) && r.Legal {
+		r.Assumptions = slices.Insert(r.Assumptions, 0, gpusTaken(&s))
 	}
 	of := report.NewEvaluation(version, s, r)
 	of.Chosen = chosen

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,6 +90,9 @@ func (a *app) printReport(format string, s *engine.Setup, r *engine.Report, of *
 ) error {
 	if of.sequences {
 		r.Problems = knob.GivenBatch(r.Problems, s)
+	}
+	if of.noGPUs && r.Legal {
+		r.Assumptions = slices.Insert(r.Assumptions, 0, gpusTaken(s))
 	}
 	d := report.NewEvaluation(version, *s, *r)
 	d.UnsetBatch, d.Chosen, d.Partial = of.ownBatch, chosen, of.partial()

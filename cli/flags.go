@@ -41,6 +41,7 @@ type setupFlags struct {
 	ownBatch  bool     // set by begin: no global batch was given
 	sequences bool     // set by begin: one was given, in sequences
 	fixed     knob.Set // set by begin: what was given
+	noGPUs    bool     // set by begin: neither GPUs nor nodes nor replicas were given
 	unasked   knob.Set // set by begin: what was not given of compare.Work
 	text      []byte   // of the file, once it was read: standard input is read once
 }

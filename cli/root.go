@@ -140,9 +140,13 @@ func (a *app) explore(cmd *cobra.Command, flags *setupFlags, look *screenFlags) 
 		}
 		b.Setup, b.Query = best, nil
 	}
+	remark := flags.partial()
+	if flags.noGPUs {
+		remark = strings.TrimSuffix(gpusTaken(&b.Setup)+"; "+remark, "; ")
+	}
 	return a.run(cmd.Context(), ui.Options{
 		Setup: b.Setup, Query: b.Query, Fixed: b.Fixed, Asked: true,
-		Remark: flags.partial(),
+		Remark: remark,
 	}, look)
 }
 

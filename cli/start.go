@@ -45,6 +45,7 @@ func (f *setupFlags) begin(a *app) (search.Begun, error) {
 	}
 	b, err := f.beginOver(doc, a.lib)
 	f.ownBatch, f.sequences, f.fixed = !doc.SaysBatch(), doc.BatchInSequences(), b.Fixed
+	f.noGPUs = givesNoGPUs(doc)
 	f.unasked = knob.Set{}
 	for _, id := range compare.Work() {
 		if !doc.Gives(id) && (id != knob.GBS || f.ownBatch) {
@@ -52,6 +53,16 @@ func (f *setupFlags) begin(a *app) (search.Begun, error) {
 		}
 	}
 	return b, err
+}
+
+// givesNoGPUs reports whether a document says nothing of how many GPUs there are.
+func givesNoGPUs(doc *setupdoc.Document) bool {
+	return !doc.Gives(knob.GPUs) && !doc.Gives(knob.Nodes) && !doc.Gives(knob.DP)
+}
+
+// gpusTaken says how many GPUs a setup has that were not given.
+func gpusTaken(s *engine.Setup) string {
+	return fmt.Sprintf("gpus not given: %s, on %s", figure.Comma(s.GPUs), figure.Plural(s.Nodes(), "node"))
 }
 
 // beginOver is begin of the flags over a document.

@@ -190,7 +190,8 @@ func (m *Model) openChosen(msg chosenMsg) tea.Cmd {
 		m.start.Setup = m.legal.setup
 	}
 	if len(m.options.Notices) == 0 && msg.chosen != nil {
-		m.state.Note = state.Note{Text: msg.chosen.Words(figure.Comma), Tone: chosenTone(msg.chosen)}
+		text := strings.TrimPrefix(m.options.Remark+"; "+msg.chosen.Words(figure.Comma), "; ")
+		m.state.Note = state.Note{Text: text, Tone: chosenTone(msg.chosen)}
 	}
 	m.retargetSweep()
 	return tea.Batch(m.slowCmd(), m.sweepCmd(), m.refreshScreen(), m.tick())

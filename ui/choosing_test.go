@@ -38,7 +38,7 @@ func TestOpensWithWhatIsFound(t *testing.T) {
 	found := presets.StartSetup()
 	o := Options{
 		Setup: presets.DefaultSetup(), Asked: true,
-		Query: &search.Query{Setup: presets.DefaultSetup()},
+		Query: &search.Query{Setup: presets.DefaultSetup()}, Remark: "gpus not given",
 	}
 	finding(found)(&o)
 	m := New(o)
@@ -54,7 +54,7 @@ func TestOpensWithWhatIsFound(t *testing.T) {
 		t.Errorf("opens with %+v, %d steps back", m.state.Setup.Layout, m.state.Past())
 	}
 	if text := screenText(m); strings.Contains(text, "searching for") ||
-		!strings.Contains(text, "best of 28,740") {
+		!strings.Contains(text, "gpus not given; layout not given: best of 28,740") {
 		t.Errorf("after the search:\n%s", text)
 	}
 }
