@@ -97,8 +97,12 @@ recompute,offload=none: | off no false
 recompute~full: | uniform block on yes true
 recompute~selective: | coreattn
 attention: useflashattn attnimplementation attentionbackend
-attention=flash: flashattention flashattn flashattention2 fa2
-attention~flash: sdpa flashattention3 fa3 | fused
+attention=flash: flashattention flashattn
+attention=flash2: flashattention2 | fa2
+attention=flash3: flashattention3 | fa3
+attention=flash4: flashattention4 | fa4
+attention~flash: sdpa | fused
+attention~efficient: memoryefficient memefficient xformers
 attention~standard: | eager unfused local math
 loss: crossentropylossfusion crossentropyfusionimpl
 loss~fused: | te

@@ -101,8 +101,8 @@ func TestValueWords(t *testing.T) {
 			"uniform=full block=full true=full core_attn=selective full:0=full:1",
 		},
 		{
-			"attention", "flash_attention_2=flash FA2=flash",
-			"sdpa=flash fused=flash eager=standard local=standard",
+			"attention", "flash_attn=flash flash_attention_2=flash2 FA3=flash3 fa4=flash4",
+			"sdpa=flash fused=flash eager=standard local=standard xformers=efficient",
 		},
 		{"loss", "", "te=fused cut_cross_entropy=liger"},
 		{"offload", "off=none", "cpu=optimizer nvme=optimizer-nvme params=weights activation=activations"},
