@@ -459,21 +459,24 @@ func (a *app) readingSections(out *report.Document, file string, r *launch.Readi
 		understood = append(understood, fmt.Sprintf("%s%s%s: %s", escape.Line(u.Key), valueOf(u.Value),
 			place(u.Line), strings.Join(u.Setup, ", ")))
 	}
-	var strange []string // of one entry: a file may have thousands
+	together := map[string][]string{} // of one entry: a file may have thousands
 	for _, i := range r.Ignored {
-		if i.Why == hfconfig.NoKey {
-			strange = append(strange, escape.Line(i.Key)+place(i.Line))
+		if i.Why == hfconfig.NoKey || i.Why == launch.OwnDefault {
+			together[i.Why] = append(together[i.Why], escape.Line(i.Key)+place(i.Line))
 			continue
 		}
 		ignored = append(ignored, fmt.Sprintf("%s%s: %s", escape.Line(i.Key), place(i.Line), i.Why))
 	}
-	if n := len(strange); n > 0 {
+	for _, why := range [...]string{launch.OwnDefault, hfconfig.NoKey} {
 		const most = 40
-		text := strings.Join(strange[:min(n, most)], ", ")
-		if n > most {
-			text += fmt.Sprintf(" and %d more", n-most)
+		keys := together[why]
+		if n := len(keys); n > most {
+			keys = append(keys[:most], fmt.Sprintf("and %d more", n-most))
 		}
-		ignored = append(ignored, text+": "+hfconfig.NoKey)
+		if len(keys) > 0 {
+			all := strings.ReplaceAll(strings.Join(keys, ", "), ", and ", " and ")
+			ignored = append(ignored, all+": "+why)
+		}
 	}
 	add("Problems", problems)
 	add("Unknown", unknown)

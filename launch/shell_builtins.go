@@ -305,7 +305,12 @@ func (w *walker) valueOf(a *syntax.Assign, name string) (fields []shellField, kn
 	case a.Append && w.arrays[name]: // the text of its first element
 		return nil, false
 	case a.Append && len(old) == 1:
-		one.text = old[0].text + one.text
+		both := shellField{line: one.line}
+		both.take(&old[0])
+		both.text = old[0].text
+		both.take(&one)
+		both.text += one.text
+		one = both
 		w.written += len(one.text)
 	case a.Append && w.anything != "":
 		return nil, false

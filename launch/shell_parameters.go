@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -173,6 +174,32 @@ func (e *expansion) otherwise(p *syntax.ParamExp, fields []shellField, known, qu
 	}
 }
 
+// OwnDefault is why a variable of a script is read as the default that the script writes for it.
+const OwnDefault = "the default is read, since nothing gives the variable a value: --env NAME=VALUE gives one"
+
+// tookDefault notes once that a default stands in for a variable, under the variable as the script has it.
+func (e *expansion) tookDefault(p *syntax.ParamExp) {
+	value := p.Exp.Word.Lit()
+	if parts := p.Exp.Word.Parts; len(parts) == 1 {
+		if quoted, ok := parts[0].(*syntax.DblQuoted); ok {
+			value = (&syntax.Word{Parts: quoted.Parts}).Lit()
+		}
+	}
+	const most = 40
+	if value == "" || len(value) > most { // it depends on more
+		return
+	}
+	note := Ignored{
+		Key:  fmt.Sprintf("${%s%s%s}", p.Param.Value, p.Exp.Op, value),
+		Why:  OwnDefault,
+		Line: e.lineOf(p),
+	}
+	if !slices.ContainsFunc(e.ignored,
+		func(i Ignored) bool { return i.Key == note.Key && i.Why == note.Why }) {
+		e.ignored = append(e.ignored, note)
+	}
+}
+
 // instead adds the word that stands in for a value, and assigns it where ${name:=word} does.
 func (e *expansion) instead(p *syntax.ParamExp, quoted bool) {
 	name, line := p.Param.Value, e.lineOf(p)
@@ -180,6 +207,7 @@ func (e *expansion) instead(p *syntax.ParamExp, quoted bool) {
 		e.add(e.hole(e.anything))
 		return
 	}
+	e.tookDefault(p)
 	if p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull {
 		if p.Index == nil && IsName(name) && !e.readonly[name] {
 			value := e.word(p.Exp.Word)

@@ -19,6 +19,38 @@ type shellField struct {
 	unknown string // what it depends on that the file does not give, such as $TP; empty: nothing
 	bare    bool   // nothing but that: the word may be any number of words
 	line    int
+	breaks  []lineBreak // where the text goes on on another line than before
+}
+
+// lineBreak is a place in a text from which on it is of a line.
+type lineBreak struct{ at, line int }
+
+// from notes that what is added next is of a line.
+func (f *shellField) from(line int) { f.breaks = append(f.breaks, lineBreak{len(f.text), line}) }
+
+// take notes the lines of a field whose text is added next.
+func (f *shellField) take(of *shellField) {
+	if of.line != 0 {
+		f.from(of.line)
+	}
+	for _, b := range of.breaks {
+		f.breaks = append(f.breaks, lineBreak{len(f.text) + b.at, b.line})
+	}
+}
+
+// words cuts a text at blanks, each word with its own line.
+func (f *shellField) words() []shellField {
+	var out []shellField
+	at, line, breaks := 0, f.line, f.breaks
+	for word := range strings.FieldsSeq(f.text) {
+		at += strings.Index(f.text[at:], word)
+		for len(breaks) > 0 && breaks[0].at <= at {
+			line, breaks = breaks[0].line, breaks[1:]
+		}
+		out = append(out, shellField{text: word, line: line})
+		at += len(word)
+	}
+	return out
 }
 
 // shellCall is a command with its words.

@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine_test/draws"
 	"meshscope/launch"
+	"meshscope/presets"
 )
 
 // script returns a written file of a launcher that takes flags.
@@ -249,3 +250,41 @@ func fuzzShell(f *testing.F, id string) {
 
 func FuzzMegatron(f *testing.F) { fuzzShell(f, "megatron") }
 func FuzzBridge(f *testing.F)   { fuzzShell(f, "bridge") }
+
+// TestLinesOfWords: a word of a text of several lines has the line on which it stands, wherever the text
+// goes, and a default of the script that stands in for a variable is named once, if nothing gives it a value.
+func TestLinesOfWords(t *testing.T) {
+	const text = "TP=${TP:-4}\nPP=\"${PP:-\"2\"}\"\n" +
+		"GPT_ARGS=\"\n  --num-layers 24 \\\n  --hidden-size 1024 --num-attention-heads 16\n\"\n" + // from 3
+		"MORE='--seq-length 2048\n  --global-batch-size 64'\n" + // from line 7
+		"GPT_ARGS+=\" $MORE\n  --micro-batch-size ${TP:-4}\"\n" + // from line 9
+		"ALL=\"$GPT_ARGS --bf16\"\n" + // line 11
+		"torchrun --nproc_per_node 8 pretrain_gpt.py $ALL \\\n --tensor-model-parallel-size $TP " +
+		"--pipeline-model-parallel-size $PP\n"
+	r := launch.OpenGiven("run.sh", []byte(text), presets.Default(),
+		launch.Given{Env: map[string]string{"PP": "2"}})
+	got := map[string]int{}
+	for _, u := range r.Understood {
+		if u.Assumed == "" {
+			got[u.Key] = u.Line
+		}
+	}
+	for key, line := range map[string]int{
+		"num-layers": 4, "hidden-size": 5, "num-attention-heads": 5, "seq-length": 7, "global-batch-size": 8,
+		"micro-batch-size": 10, "bf16": 11,
+		"tensor-model-parallel-size": 13, "pipeline-model-parallel-size": 13,
+	} {
+		if got[key] != line {
+			t.Errorf("%s is on line %d, want %d", key, got[key], line)
+		}
+	}
+	var defaults []string
+	for _, i := range r.Ignored {
+		if i.Why == launch.OwnDefault {
+			defaults = append(defaults, fmt.Sprintf("%s of line %d", i.Key, i.Line))
+		}
+	}
+	if want := "[${TP:-4} of line 1]"; fmt.Sprint(defaults) != want {
+		t.Errorf("defaults %v, want %s", defaults, want)
+	}
+}

@@ -76,8 +76,8 @@ func (s *script) training(known func(shellField) bool) training {
 		if !s.arrays[name] {
 			var words []shellField
 			for _, f := range fields {
-				for word := range strings.FieldsSeq(f.text) {
-					words = append(words, s.legible(shellField{text: word, line: f.line}))
+				for _, word := range f.words() {
+					words = append(words, s.legible(word))
 				}
 			}
 			fields = words

@@ -86,6 +86,18 @@ func (e *expansion) add(text string) {
 	e.open = true
 }
 
+// lines adds a text of the script, each of its lines with its own number.
+func (e *expansion) lines(p syntax.Node, text string, read func(string) string) {
+	var all strings.Builder
+	line, begin := e.lineOf(p), len(e.now.text)
+	for part := range strings.SplitAfterSeq(text, "\n") {
+		e.now.breaks = append(e.now.breaks, lineBreak{begin + all.Len(), line})
+		all.WriteString(read(part))
+		line++
+	}
+	e.add(all.String())
+}
+
 // unresolved adds a part whose value the file does not give.
 func (e *expansion) unresolved(name string) { e.add(e.hole(name)) }
 
@@ -101,7 +113,7 @@ func (e *expansion) parts(list []syntax.WordPart, quoted bool) {
 func (e *expansion) part(p syntax.WordPart, quoted bool) {
 	switch p := p.(type) {
 	case *syntax.Lit:
-		e.add(unescaped(p.Value, quoted))
+		e.lines(p, p.Value, func(text string) string { return unescaped(text, quoted) })
 	case *syntax.SglQuoted:
 		if p.Dollar && strings.Contains(p.Value, `\`) {
 			if text, err := expand.Literal(&expand.Config{},
@@ -112,7 +124,7 @@ func (e *expansion) part(p syntax.WordPart, quoted bool) {
 			}
 			return
 		}
-		e.add(p.Value)
+		e.lines(p, p.Value, func(text string) string { return text })
 	case *syntax.DblQuoted:
 		if len(p.Parts) == 0 { // an empty field
 			e.add("")
@@ -327,14 +339,16 @@ func (e *expansion) values(fields []shellField, quoted bool) {
 			e.add(" ")
 		}
 		if quoted || !e.split {
+			e.now.take(&f)
 			e.add(f.text)
 			continue
 		}
-		words := strings.Fields(f.text)
+		words := f.words()
 		if len(f.text) == 0 {
 			continue
 		}
-		for j, word := range words {
+		for j, one := range words {
+			word := one.text
 			if len(e.vars["IFS"]) > 0 { // words end elsewhere
 				word = e.hole(whether+"IFS of line "+strconv.Itoa(e.vars["IFS"][0].line)+" cuts it") + word
 			}
@@ -342,7 +356,7 @@ func (e *expansion) values(fields []shellField, quoted bool) {
 				e.end()
 			}
 			if !e.open {
-				e.now.line = f.line
+				e.now.line = one.line
 			}
 			e.add(word)
 		}
