@@ -14,6 +14,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/search"
 	"meshscope/presets"
+	"meshscope/report/figure"
 	"meshscope/ui/overlay"
 	"meshscope/ui/state"
 )
@@ -364,6 +365,26 @@ func TestOfferedBatchIsTaken(t *testing.T) {
 	if s := &m.state.Setup; s.GPUs != 100000 || s.GBS != 3125 || !m.now.report.Legal ||
 		!strings.Contains(m.state.Note.Text, "3,125") {
 		t.Errorf("batch %d on %d GPUs, %+v: %s", s.GBS, s.GPUs, m.now.report.Problems, m.state.Note.Text)
+	}
+}
+
+// TestOfferNamesItsBatch: where the published batch does not divide over the GPUs, the offer has the batch
+// that enter takes, at the sequence that the reader has fixed.
+func TestOfferNamesItsBatch(t *testing.T) {
+	for _, seq := range []string{"", "16384"} {
+		m := sample(t, 120, 36,
+			func(o *Options) { o.Evaluate, o.Setup = engine.Evaluate, presets.StartSetup() })
+		if seq != "" {
+			m.do(state.Action{Verb: state.SetKnob, ID: knob.Seq, Text: seq})
+		}
+		m.do(state.Action{Verb: state.SetKnob, ID: knob.Nodes, Text: "12"})
+		offer := regexp.MustCompile(`enter takes a batch of ([0-9,]+) x ([0-9,]+) and`)
+		offered := offer.FindStringSubmatch(screenText(m))
+		m.Update(m.do(m.fixAction())())
+		if s := &m.state.Setup; len(offered) < 3 || offered[1] != figure.Comma(s.GBS) ||
+			offered[2] != figure.Comma(s.Seq) || s.GPUs != 96 {
+			t.Errorf("sequence %s: offered %v, taken %d x %d on %d GPUs", seq, offered, s.GBS, s.Seq, s.GPUs)
+		}
 	}
 }
 

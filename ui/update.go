@@ -360,8 +360,16 @@ func (m *Model) rechooseText() string {
 		forms[0] = "takes the best layout for " + of
 	} else if tokens > 0 && !m.state.Fixed.Has(knob.GBS) {
 		whose, batch := "the published batch of ", figure.Comma(run.GBS)+" x "+figure.Comma(run.Seq)
-		if search.UnsetGBS(s, []int{s.GPUs}, run.Seq) != run.GBS || !search.Divides(s.GPUs, run.GBS) {
+		seq := run.Seq
+		if m.state.Fixed.Has(knob.Seq) {
+			seq = s.Seq
+		}
+		switch taken := search.UnsetGBS(s, []int{s.GPUs}, seq); {
+		case !search.Divides(s.GPUs, taken), m.state.Fixed.Has(knob.MBS),
+			m.state.Fixed.Has(knob.MicroBatches): // what the search finds legal
 			whose, batch = "a batch ", "near "+batch
+		case taken != run.GBS || seq != run.Seq:
+			whose, batch = "a batch of ", figure.Comma(taken)+" x "+figure.Comma(seq)
 		}
 		forms = slices.Insert(forms, 0, "takes "+whose+batch+" and the best layout for "+of,
 			"takes batch "+batch+", best layout for "+of)

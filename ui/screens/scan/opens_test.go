@@ -142,6 +142,29 @@ func TestPicksWhatTrades(t *testing.T) {
 	}
 }
 
+// TestSaysOfOneValue: of a single number of GPUs that fits there is one step, and none that it goes to.
+func TestSaysOfOneValue(t *testing.T) {
+	in := input(t, colorprofile.ASCII, true)
+	s := presets.DefaultSetup()
+	r := engine.Evaluate(s)
+	in.Setup, in.Report = &s, &r
+	v := New()
+	v.x = knob.GPUs
+	v.Refresh(in).Work(t.Context())()
+	for _, g := range []*enginescan.Grid{v.grid, v.other} {
+		for i := range g.Rows[0] {
+			if p := &g.Rows[0][i]; !p.Current {
+				p.Verdict, p.Tight = enginescan.DoesNotFit, false
+			}
+		}
+	}
+	want := "Fits at GPUs " + strconv.Itoa(s.GPUs) + " alone; the step is at "
+	if said := ansi.Strip(v.says(in, 198)); !strings.HasPrefix(strings.TrimSpace(said), want) ||
+		strings.Contains(said, " to ") {
+		t.Errorf("%q, want %q", said, want)
+	}
+}
+
 // TestSaysOfThisSetup: above the curves a sentence says where the setup fits and where its step is shortest,
 // of figures that a reader finds by hand, and nothing while a question is open.
 func TestSaysOfThisSetup(t *testing.T) {

@@ -123,6 +123,9 @@ func (v *View) shortest(in *screen.Context) []string {
 	took := func(p *enginescan.Point) string { return banded(in, p, record.Seconds) }
 	gpus, batch := v.grid.GPUs(), v.grid.Batch()
 	if gpus.Low != gpus.High || batch.Low != batch.High && v.drawn.x != knob.Seq {
+		if len(of) == 1 {
+			return []string{"; the step is at " + took(&of[0])}
+		}
 		return []string{"; the step goes from " + took(&of[0]) + " to " + took(&of[len(of)-1])}
 	}
 	least, most := slices.MinFunc(of, byValue), slices.MaxFunc(of, byValue)
