@@ -43,27 +43,31 @@ func Called(name string, err error) error {
 	return &as
 }
 
-// launcherWords are what launchers and trainers call knobs, as plainWord writes it, without a num in front or
-// a size or degree behind. Words of a value mean just it with =, and are taken for it; with ~ it is proposed
+// launcherWords are what launchers and trainers call knobs, as plainWord writes it, without num, size, degree
+// or enabled around it. Words of a value mean just it with =, and are taken for it; with ~ it is proposed
 // for them. A flag is named by those before a bar, of the first knob.
 const launcherWords = `
 dp: dp dataparallel dataparallelshard ddp
+tp: autotp parallelismconfigtp
+cp: parallelismconfigcp
 tp: tp tensorparallel tensormodelparallel modelparallel
 pp: pp pipelineparallel pipelinemodelparallel pipelinestages
 vpp: vpp virtualpipelineparallel virtualpipelinemodelparallel virtualpipeline virtualstages
 cp: cp contextparallel ringattention
 ep: ep expertparallel expertmodelparallel
 etp: etp experttensorparallel
-sp: sequenceparallel
-zero: zerostage zerooptimization
+sp: sequenceparallel tpmode
+zero: zerostage zerooptimization zerooptimizationstage dataparallelshardingstrategy
 zero~0: | ddp none off noshard
 zero~1: distributedoptimizer usedistributedoptimizer | stage1
 zero~2: shardgradop | stage2
+zero~3: usemegatronfsdp megatronfsdp reshardafterforward fsdpreshardafterforward
 zero~3: fsdp fsdp2 fullyshardeddataparallel fullshard | stage3
 hsdp: dataparallelreplicate
 qwz: zeroquantizedweights
 qgz: zeroquantizedgradients
 hpz: zerohpzpartition hpzero zpg
+mbs: pipelineparallelmicrobatchsize
 mbs: batch microbatchsize localbatch perdevicebatch perdevicetrainbatch trainmicrobatchsizepergpu
 node-bandwidth: nodenetwork network internodebandwidth interconnect infiniband
 link-bandwidth: nvlink nvlinkbandwidth
@@ -71,14 +75,17 @@ gbs: batch globalbatch trainbatch totalbatch
 microbatches: gradientaccumulation gradientaccumulationsteps gradaccum gradaccumulation gradaccumsteps
 seq: seqlength seqlen sequence sequencelength sequencelen maxseqlength maxseqlen maxsequencelength maxlength
 seq: context contextlength contextlen blocksize block
+seq: maxcontextlength maxpositionembeddings cutofflen sl
 gpus: gpus ngpus worldsize world processes devices accelerators
-nodes: nodes nnodes hosts
+microbatches: batchaccumulationperreplica
+nodes: nodes nnodes hosts machines
 gpus-per-node: nprocpernode procpernode ntaskspernode devicespernode
+schedule: ppengine pipelineschedule
 schedule=afab: gpipe
 schedule=interleaved: 1f1binterleaved interleaved1f1b | vpp
 schedule~zb-v: zbvzerobubble
 schedule~interleaved-zb: interleavedzerobubble
-precision: dtype mixedprecision paramsdtype torchdtype
+precision: dtype mixedprecision mixedprecisionparam paramsdtype torchdtype
 precision~fp8: fp8format fp8hybrid float8 | hybrid e4m3
 precision=fp8: fp8
 precision~fp8:megatron: mxfp8
@@ -89,9 +96,12 @@ precision~fp16: fp16mixed
 precision,grad-dtype,weight-dtype=fp32: float32
 precision=nvfp4: nvfp4
 precision~nvfp4: fp4
+grad-dtype: gradreduceinfp32 accumulategradinfp32 gradaccumdtype
 base-dtype~nf4: qlora loadin4bit | 4bit int4
 base-dtype~int8: loadin8bit | 8bit
 recompute: recomputegranularity recomputeactivations checkpointactivations
+recompute: recomputemethod recomputenumlayers recomputelayer activationcheckpointmode
+recompute: fsdpactivationcheckpointing disablegradientcheckpointing
 recompute: activationcheckpoint activationcheckpointing gradientcheckpointing
 recompute,offload=none: | off no false
 recompute~full: | uniform block on yes true
@@ -111,17 +121,18 @@ lora: lorar
 lora-targets: targetmodules
 compile: torchcompile
 dispatcher: moetokendispatchertype tokendispatcher
-tp-overlap: tpcommoverlap
-dp-overlap: overlapgradreduce
+tp-overlap: tpcommoverlap asynctensorparallel
+dp-overlap: overlapgradreduce overlapparamgather
 comm-overlap=pessimistic: | cautious
-offload: optimizercpuoffload offloadoptimizer cpuoffload
+optimizer: optimizername optimizerfactoryname
+offload: optimizercpuoffload offloadoptimizer offloadoptimizerdevice cpuoffload
 offload~optimizer: | cpu host on yes true
 offload~optimizer-nvme: | nvme
-offload~weights: offloadparam | param params parameters
+offload~weights: offloadparam offloadparamdevice fsdpoffloadparams | param params parameters
 cuda-graph=iteration: | fulliteration
 x: over sweep vary axis along
 y: figure metric plot
-tokens: traintokens trainingtokens totaltokens
+tokens: trainiters maxsteps traintokens trainingtokens totaltokens
 calibration: framework
 calibration=megatron-core: | megatronbridge megatronlm nemo
 `
@@ -177,7 +188,7 @@ func (k *Knob) MeantValue(typed string) (value string, same bool) {
 func Meant(typed string, known []string) (out []string) {
 	typed = plainWord(typed)
 	bare := typed
-	for _, part := range []string{"num", "size", "degree"} {
+	for _, part := range []string{"num", "size", "degree", "enabled", "enable"} {
 		bare = strings.TrimSuffix(strings.TrimPrefix(bare, part), part)
 	}
 	for _, row := range launcherRows() {
