@@ -102,6 +102,10 @@ func publishedRun(row map[string]string) (run, error) {
 	model, err := lib.Model(row["model_id"])
 	if row["model_id"] == "" && strings.HasPrefix(row["group"], "bloom-sweep") {
 		model, err = lib.Model("bloom-176b")
+		model.Heads, model.KVHeads = 64, 64 // where the note has no others, see presets/published
+		if row["n_gpus"] == "8" {           // its table says 2048, the heading 512
+			row["gbs_sequences"] = "512"
+		}
 		for _, part := range strings.Split(row["note"], ";") {
 			key, value, _ := strings.Cut(strings.TrimSpace(part), " ")
 			n, bad := strconv.Atoi(value)

@@ -128,6 +128,7 @@ func opsFigures(o *hardware.Ops) []figureRange {
 		number("grouped_gradient_memory_efficiency", least, 1, &o.GradientRead),
 		micros("grouped_start_us", &o.GroupedStart),
 		number("scan_efficiency", least, 1, &o.Scan),
+		number("unaligned_efficiency", least, 1, &o.Unaligned),
 		micros("kernel_start_us", &o.Start).need(),
 	}, fusedFigures("attention", &o.Attention)...)
 }

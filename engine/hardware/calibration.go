@@ -105,6 +105,9 @@ type Ops struct {
 	Scan                       float64       // share of the rate of Stream that scans reach; 0: all
 	GroupedStart               units.Seconds // of a grouped product; 0: as every kernel
 
+	// share of the fp32 peak of batched products whose widths are no multiple of 8; 0: as others
+	Unaligned float64
+
 	Start units.Seconds // of every kernel
 }
 

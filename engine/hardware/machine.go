@@ -245,6 +245,24 @@ func (m *Machine) recordGrouped(rec *record.Recorder, t units.Seconds, half, sha
 		record.InUnit(record.Share, "share_of_bandwidth", share))
 }
 
+// tensorWidth is what widths of 16-bit products on tensor cores are multiples of (NVIDIA's matrix
+// multiplication guide).
+const tensorWidth = 8
+
+// Unaligned returns the time of batched products of a width in 16 bits, where another one takes t: off tensor
+// cores, at a share of the rate of fp32, if it is no multiple of 8.
+func (m *Machine) Unaligned(t, flops record.Num, width float64) record.Num {
+	g := &m.Cluster.GPU
+	slow := flops.V / (float64(g.PeakFP32) * m.Ops.Unaligned)
+	if math.Mod(width, tensorWidth) == 0 || g.Vendor != "NVIDIA" || math.IsInf(slow, 0) || slow <= t.V {
+		return t
+	}
+	if !flops.Named() {
+		return record.Lit(slow)
+	}
+	return flops.With("("+flops.Text()+") / (fp32_peak * share_of_unaligned_products)", slow)
+}
+
 // Streamed is Stream of bytes with their expression.
 func (m *Machine) Streamed(bytes record.Num) record.Num {
 	t := float64(m.Stream(units.Bytes(bytes.V)))

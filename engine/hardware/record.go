@@ -87,6 +87,8 @@ func (m *Machine) recordConstants(rec *record.Recorder) {
 		record.In("queries_a_second_of_narrow_heads_backward", rate(a.Backward.NarrowQuery)),
 		record.In("tiles_felt_forward", a.Forward.Tile), record.In("tiles_felt_backward", a.Backward.Tile),
 		record.InUnit(record.Share, "share_of_scans", cmp.Or(o.Scan, 1)),
+		record.In("fp32_peak", g.PeakFP32),
+		record.InUnit(record.Share, "share_of_unaligned_products", o.Unaligned),
 		record.In("queries_a_second_forward", rate(a.Forward.Query)),
 		record.In("queries_a_second_backward", rate(a.Backward.Query)), record.In("SMs", o.SMs),
 		record.In("attention_start", a.Forward.Start),

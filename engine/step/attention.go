@@ -112,7 +112,11 @@ func (k *kernels) unfused(rec *record.Recorder, layer *model.Layer, core *model.
 				r.Let([...]string{"groups", "rows", "inner", "cols", "touched"}[i], of.Text())
 			}
 		}
-		return k.multiply(r, &product{groups: batched}, id, rows.V, inner.V, cols.V, k.elem*touched.V)
+		t := k.multiply(r, &product{groups: batched}, id, rows.V, inner.V, cols.V, k.elem*touched.V)
+		if k.elem != 2 {
+			return t
+		}
+		return k.m.Unaligned(t, two.Times(square).Times(width), width.V)
 	}
 	both := product("scores", "scores", width, s).Plus(product("values", "scores times values", s, width))
 	passes := 2*k.elem + 2*k.elem + 1
