@@ -168,7 +168,6 @@ func (s *Setup) FourBits() bool { return s.QGZ && s.ZeRO == 3 && s.GPUs > s.Clus
 // of them (unsloth/kernels/fp8.py); of transformers neither FineGrainedFP8 nor torchao's fp8 is trainable.
 func (s *Setup) fp8Base() string {
 	const kernel = 128 // elements that share a scale of an input
-	m := &s.Model
 	switch {
 	case s.BaseDtype != recipe.BaseFP8 || !s.Frozen():
 	case s.Stack != recipe.Transformers:
@@ -180,7 +179,7 @@ func (s *Setup) fp8Base() string {
 		return "LoRA: nothing makes norms of weights in fp8"
 	case s.Cluster.GPU.PeakFP8 <= 0:
 		return "a GPU that multiplies fp8, not " + s.Cluster.GPU.Name
-	case m.Hidden%kernel+m.FFN%kernel+m.Heads*m.HeadDim%kernel > 0:
+	case s.Model.UnevenInputs(kernel):
 		return fmt.Sprintf("inputs of products whose width is a multiple of %d", kernel)
 	}
 	return ""

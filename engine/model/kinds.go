@@ -290,6 +290,11 @@ func (m *Model) Undivided(by int) int {
 	return 0
 }
 
+// UnevenInputs reports whether a product of a dense layer reads a width that is no multiple of a number.
+func (m *Model) UnevenInputs(by int) bool {
+	return m.Hidden%by+m.FFN%by+m.Heads*m.HeadDim%by > 0
+}
+
 // pattern returns the distinct layers of a model, each as its mixer and its feed-forward part of two
 // lists, in the order of their first layers, and which of them each layer of the stack is.
 func (m *Model) pattern(lists ...[]sublayer) (kinds [][2]*sublayer, order []uint8) {
