@@ -8,6 +8,7 @@ import (
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
+	"meshscope/engine/search/bound"
 	"meshscope/engine/units"
 )
 
@@ -139,6 +140,16 @@ func TestQuantisedTraffic(t *testing.T) {
 	all := pessimisticStep(t, knob.Given{knob.QWZ: true, knob.QGZ: true, knob.HPZ: 8})
 	if all > plain*2/3 {
 		t.Errorf("all of ZeRO++ takes %v, nothing of it %v", all, plain)
+	}
+	// a search sets a model once and then degrees: its bound is that of the degrees
+	one, _ := plusPlus(t, knob.Given{knob.GPUs: 8, knob.GBS: 32, knob.QGZ: true})
+	four, evaluated := plusPlus(t, knob.Given{knob.QGZ: true})
+	var first, own bound.Bounder
+	first.SetModel(&one)
+	own.SetModel(&four)
+	least, _ := first.Bound(&four)
+	if want, _ := own.Bound(&four); least != want || least.Step > evaluated.Time.Step {
+		t.Errorf("bound %v of int4 gradients, want %v below %v", least, want, evaluated.Time.Step)
 	}
 	_, r := plusPlus(t, knob.Given{knob.QWZ: true})
 	if _, p := plusPlus(t, nil); r.Memory.Ranks[0].Allocated < p.Memory.Ranks[0].Allocated {

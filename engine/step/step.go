@@ -57,7 +57,7 @@ type Input struct {
 	TrainMTP  bool
 	HPZ       int              // ranks that share a second copy of the weights; up to 1: there is none
 	QWZ       bool             // gathers in int8
-	QGZ       bool             // gradients in int4, over nodes
+	QGZ       bool             // gradients in int4, where there are nodes to exchange them between
 	Record    *record.Recorder // records formulas; nil: nobody asked
 	// times of computing and the update that the stack's ledger gives, for a stage of all layers; nil: none
 	Known *memory.StepTimes
