@@ -172,6 +172,25 @@ func (r *Rates) grouped(rows, weights, experts, bytes int64) (forward, backward 
 	return forward, backward
 }
 
+// padded is the width that FlashAttention computes heads of, which has kernels for these alone
+// (Dao-AILab/flash-attention, csrc/flash_attn/src/static_switch.h, hopper/flash_api.cpp).
+func padded(kernel recipe.Attention, width int64) int64 {
+	least := int64(32)
+	switch kernel {
+	case recipe.Flash3:
+		least = 64
+	case recipe.Flash4, recipe.CuDNN, recipe.Efficient:
+		return width
+	default:
+	}
+	for _, of := range [...]int64{32, 64, 96, 128, 192, 256} {
+		if of >= max(width, least) {
+			return of
+		}
+	}
+	return width
+}
+
 // attention returns forward and backward: FLOPs under the causal mask, half of the longest tile on all
 // processors, and passes over the queries; with fewer keys than queries their gradients are summed.
 func (r *Rates) attention(w *Way, a attention, queries, keys int64) (forward, backward float64) {
@@ -183,7 +202,9 @@ func (r *Rates) attention(w *Way, a attention, queries, keys int64) (forward, ba
 		wide = 1
 	}
 	at := r.kernel(kernel, wide)
+	padding := float64(padded(kernel, a.width)) / float64(a.width)
 	flops := 2*float64(w.Seq)*float64(queries) + 2*float64(w.Seq)*128*float64(a.width)*r.Processors
+	flops *= padding
 	forward = flops/at.FLOPs[0] + at.PerQuery[0]*float64(queries)
 	backward = 2.5*flops/at.FLOPs[1] + at.PerQuery[1]*float64(queries)
 	if keys != queries && kernel != recipe.CuDNN {
