@@ -357,7 +357,7 @@ func TestTerminalExport(t *testing.T) {
 	program, folder := build(t), t.TempDir()
 	screen, err := terminal.Start(t.Context(), terminal.Options{
 		Columns: 80, Rows: 24, Env: []string{"HOME=" + folder}, Folder: folder,
-	}, program, "--no-state", "--tp", "8", "--pp", "2", "--gbs", "512")
+	}, program, "--no-state", "--gpus", "64", "--tp", "8", "--pp", "2", "--gbs", "512")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,8 +373,8 @@ func TestTerminalExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := exec.CommandContext(t.Context(), program, "eval", "--tp", "8", "--pp", "2", "--gbs",
-			"512", "--format", "csv").Output()
+		out, err := exec.CommandContext(t.Context(), program, "eval", "--gpus", "64", "--tp", "8",
+			"--pp", "2", "--gbs", "512", "--format", "csv").Output()
 		if err != nil || string(out) != string(text) {
 			t.Errorf("%s differs from eval: %v\n%s", name, err, text)
 		}

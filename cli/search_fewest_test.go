@@ -211,6 +211,10 @@ func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 		"not searched other values of split, loss (--free split,loss), vpp") {
 		t.Errorf("%s", page)
 	}
+	if _, page := searchFewest(t, question+" --stack deepspeed"); !strings.Contains(page,
+		"ZeRO++ (--zero 3 with --hpz, --qwz, --qgz)") {
+		t.Errorf("%s", page)
+	}
 	if _, page := searchFewest(t, titan+" --launcher any"); !strings.Contains(page, "--free split,"+
 		"grad-dtype,optimizer,loss,attention") {
 		t.Errorf("%s", page)

@@ -71,6 +71,15 @@ func TestKernelRefused(t *testing.T) {
 		s.Model.HeadDim, s.Attention = 512, recipe.Flash2
 		refusedBy(t, &s, "no attention flash2 here: no head over 256 wide, not 512")
 	}
+	for gpu, why := range map[string]string{
+		"mi300x":       "its rates are known on GPUs of NVIDIA alone, not on MI300X",
+		"v100-sxm-32g": "it needs Ampere or newer, not V100 SXM2 32GB (Volta)",
+	} {
+		given := pytorch(recipe.CuDNN, "off")
+		given[knob.GPUs] = 4
+		s, _ := fineTuned(t, "llama3.1-8b", gpu, given)
+		refusedBy(t, &s, "no attention cudnn here: "+why)
+	}
 }
 
 // kernelTime is a pass of causal attention on an H100 as rates have it, over elements of the queries.

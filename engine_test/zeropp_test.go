@@ -103,6 +103,10 @@ func TestZeROppRefused(t *testing.T) {
 	if !layout.HasCode(engine.Check(s), "hpz-whole") {
 		t.Errorf("a copy over all GPUs: %v", engine.Check(s))
 	}
+	s, _ = plusPlus(t, knob.Given{knob.HPZ: 16})
+	if !layout.HasCode(engine.Check(s), "hpz-nodes") {
+		t.Error("hpz 16 on nodes of 8: nothing said")
+	}
 	s, r := plusPlus(t, knob.Given{knob.HPZ: 1})
 	if list := engine.NoEffects(&s, &r); len(list) != 1 || list[0].Field != knob.HPZ {
 		t.Errorf("a copy over one GPU: %+v", list)

@@ -25,7 +25,7 @@ func notCarried(rows []lack, s *engine.Setup) []NotCarried {
 }
 
 // ofDeepSpeed says which file has ZeRO++.
-const ofDeepSpeed = "ZeRO++ is told by the JSON of DeepSpeed"
+const ofDeepSpeed = "ZeRO++ is told by the JSON of DeepSpeed, which --for deepspeed writes"
 
 // everyLack lists what no launcher's file says: the machine and how it is modelled.
 func everyLack() []lack {

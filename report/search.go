@@ -9,6 +9,7 @@ import (
 	"meshscope/engine/escape"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
+	"meshscope/engine/recipe"
 	"meshscope/engine/search"
 	"meshscope/presets"
 	"meshscope/report/figure"
@@ -131,6 +132,9 @@ func (o *Search) leftOut() string {
 	if len(named) > 0 {
 		words = append(words, "other values of "+strings.Join(named, ", ")+" (--free "+
 			strings.Join(named, ",")+")")
+	}
+	if s := &o.Problem.Setup; s.Stack == recipe.DeepSpeed && s.HPZ == 0 && !s.QWZ && !s.QGZ {
+		words = append(words, "ZeRO++ (--zero 3 with --hpz, --qwz, --qgz)")
 	}
 	if traits.DataParallelOnly { // without a pipeline
 		return strings.Join(words, ", ")

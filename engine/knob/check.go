@@ -194,6 +194,10 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	if s.Replicas() > 1 && s.ZeRO == 0 && !ledger {
 		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")
 	}
+	if node := s.Cluster.Node(); s.HPZ > node && s.HPZ < s.DP && ledger {
+		warnf("hpz-nodes", HPZ, "hpz %d is more than the %d GPUs of a node: gathers from the second copy "+
+			"cross nodes", s.HPZ, node)
+	}
 	if s.HPZ > 1 && s.HPZ >= s.DP && ledger {
 		warnf("hpz-whole", HPZ, "hpz %d holds all of dp %d: the second copy takes memory and saves no "+
 			"traffic", s.HPZ, s.DP)

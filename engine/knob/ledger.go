@@ -24,6 +24,11 @@ func (s *Setup) lacksKernel(a recipe.Attention) string {
 	case of != "" && g.Architecture != of:
 		return fmt.Sprintf("its rates are known on %s alone, not on %s (%s)", of, g.Name,
 			cmp.Or(g.Architecture, "architecture not stated"))
+	case a.OnlyLedger() && g.Vendor != "NVIDIA":
+		return "its rates are known on GPUs of NVIDIA alone, not on " + g.Name
+	case (a == recipe.CuDNN || a == recipe.Flash2) &&
+		(g.Architecture == "Volta" || g.Architecture == "Turing"):
+		return fmt.Sprintf("it needs Ampere or newer, not %s (%s)", g.Name, g.Architecture)
 	case s.Compile && (a == recipe.CuDNN || a == recipe.Efficient):
 		return "torch.compile runs flash where it is asked for (compile off)"
 	case a.OnlyLedger() && s.Model.HeadDim > widestHead:

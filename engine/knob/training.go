@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -143,7 +144,7 @@ func (s *Setup) zeroPlusPlus(refuse func(when bool, code string, field ID, forma
 		case !k.on:
 		case s.Stack != recipe.DeepSpeed:
 			refuse(true, "stack-lacks", k.id, "no %s: ZeRO++ is DeepSpeed's (--calibration deepspeed "+
-				"--zero 3)", k.what)
+				"--zero 3)", strings.TrimPrefix(k.what, "a "))
 		case s.ZeRO != 3:
 			refuse(true, "stack-lacks", k.id, "%s with zero 3 alone, not %d", k.what, s.ZeRO)
 		case k.id == HPZ && (s.HPZ < 0 || s.HPZ > MaxDegree || s.DP%min(s.HPZ, s.DP) != 0):
