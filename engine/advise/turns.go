@@ -59,7 +59,7 @@ func values(s *engine.Setup, id knob.ID) []knob.Step {
 	case knob.Attention: // stored scores are nobody's way out
 		steps = slices.DeleteFunc(steps,
 			func(v knob.Step) bool { return v.Setup.Attention == recipe.Standard })
-	case "base-dtype": // Unsloth alone trains on it
+	case knob.BaseDtype: // Unsloth alone trains on it
 		steps = slices.DeleteFunc(steps, func(v knob.Step) bool {
 			return v.Setup.BaseDtype == recipe.BaseFP8 && s.BaseDtype != recipe.BaseFP8
 		})

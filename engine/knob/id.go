@@ -45,6 +45,7 @@ const (
 	DoRA        ID = "dora"
 	InBackward  ID = "optimizer-in-backward"
 	WeightDtype ID = "weight-dtype"
+	BaseDtype   ID = "base-dtype"
 	HPZ         ID = "hpz"
 	QWZ         ID = "qwz"
 	QGZ         ID = "qgz"

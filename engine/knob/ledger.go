@@ -101,10 +101,10 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	only := s.inBackward("pytorch, as torchtune runs it, not " + string(s.Stack))
 	refuse(only != "", "stack-lacks", InBackward, "no update in the backward here but with %s", only)
 	s.zeroPlusPlus(refuse)
-	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", "base-dtype",
+	refuse(!s.Frozen() && s.BaseDtype != "", "stack-lacks", BaseDtype,
 		"weights of %s only with %s", s.BaseDtype, adapters)
 	only = s.fp8Base()
-	refuse(only != "", "stack-lacks", "base-dtype", "frozen weights in fp8 only with %s; allowed "+
+	refuse(only != "", "stack-lacks", BaseDtype, "frozen weights in fp8 only with %s; allowed "+
 		"elsewhere: bf16, int8, nf4", only)
 	if lacks := s.lacksKernel(s.Attention); lacks != "" {
 		allowed := slices.DeleteFunc(recipe.Attentions(),

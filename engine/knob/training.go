@@ -60,7 +60,7 @@ func trainingKnobs() []Knob {
 		rank,
 		optionalChoice(targets, recipe.TargetWords(), func(s *Setup) *string { return &s.Targets }),
 		optionalChoice(Knob{
-			ID: "base-dtype", Label: "base weights", Short: "base", place: -4, memory: true, Off: full,
+			ID: BaseDtype, Label: "base weights", Short: "base", place: -4, memory: true, Off: full,
 			trains:  true,
 			advised: true,
 			Help: "Format of frozen weights (QLoRA): nf4 takes 4.127 bits, int8 and fp8 (Unsloth's) 8 per " +
@@ -285,7 +285,7 @@ func (s *Setup) training(into []Problem) []Problem {
 		what, have string
 	}{
 		{s.Frozen(), LoRA, "LoRA", adapting},
-		{s.BaseDtype != "", "base-dtype", "frozen weights", frozen},
+		{s.BaseDtype != "", BaseDtype, "frozen weights", frozen},
 		{s.Targets != "", "lora-targets", "LoRA", frozen},
 		{s.DoRA, DoRA, "DoRA", frozen},
 		{
