@@ -103,9 +103,11 @@ func TestZeROppRefused(t *testing.T) {
 	if !layout.HasCode(engine.Check(s), "hpz-whole") {
 		t.Errorf("a copy over all GPUs: %v", engine.Check(s))
 	}
-	s, _ = plusPlus(t, knob.Given{knob.HPZ: 16})
-	if !layout.HasCode(engine.Check(s), "hpz-nodes") {
-		t.Error("hpz 16 on nodes of 8: nothing said")
+	for hpz, crosses := range map[int]bool{6: true, 8: false, 12: true} {
+		s, _ := plusPlus(t, knob.Given{knob.GPUs: 24, knob.GBS: 96, knob.HPZ: hpz})
+		if layout.HasCode(engine.Check(s), "hpz-nodes") != crosses {
+			t.Errorf("hpz %d on three nodes of 8: %v", hpz, engine.Check(s))
+		}
 	}
 	s, r := plusPlus(t, knob.Given{knob.HPZ: 1})
 	if list := engine.NoEffects(&s, &r); len(list) != 1 || list[0].Field != knob.HPZ {

@@ -136,10 +136,10 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	if s.HPZ > 1 {
 		facts = append(facts, Fact{"", fmt.Sprintf("a second copy of the weights over %d GPUs (hpZ)", s.HPZ)})
 	}
-	if s.QWZ {
+	if s.QWZ && s.DP > 1 {
 		facts = append(facts, Fact{"", "weights gathered in int8 (qwZ)"})
 	}
-	if s.QGZ {
+	if s.FourBits() {
 		facts = append(facts, Fact{"", "gradients reduced in int4 between nodes (qgZ)"})
 	}
 	if s.Compile {

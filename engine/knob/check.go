@@ -194,8 +194,8 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	if s.Replicas() > 1 && s.ZeRO == 0 && !ledger {
 		warnf("hsdp-without-zero", HSDP, "hsdp has no effect with ZeRO-0: every replica is already whole")
 	}
-	if node := s.Cluster.Node(); s.HPZ > node && s.HPZ < s.DP && ledger {
-		warnf("hpz-nodes", HPZ, "hpz %d is more than the %d GPUs of a node: gathers from the second copy "+
+	if node := s.Cluster.Node(); s.HPZ > 1 && s.HPZ < s.DP && s.GPUs > node && node%s.HPZ != 0 && ledger {
+		warnf("hpz-nodes", HPZ, "hpz %d does not divide the %d GPUs of a node: gathers from second copies "+
 			"cross nodes", s.HPZ, node)
 	}
 	if s.HPZ > 1 && s.HPZ >= s.DP && ledger {

@@ -31,13 +31,13 @@ func (s *Setup) lacksKernel(a recipe.Attention) string {
 		return fmt.Sprintf("it needs Ampere or newer, not %s (%s)", g.Name, g.Architecture)
 	case s.Compile && (a == recipe.CuDNN || a == recipe.Efficient):
 		return "torch.compile runs flash where it is asked for (compile off)"
-	case a.OnlyLedger() && s.Model.HeadDim > widestHead:
+	case a.OnlyLedger() && a != recipe.Efficient && s.Model.HeadDim > widestHead:
 		return fmt.Sprintf("no head over %d wide, not %d", widestHead, s.Model.HeadDim)
 	}
 	return ""
 }
 
-// widestHead is what kernels of attention take (FlashAttention, README; cuDNN, Attention.md).
+// widestHead is what kernels of attention but efficient take (FlashAttention, README; cuDNN, Attention.md).
 const widestHead = 256
 
 // ledger checks a setup of a stack whose memory is a ledger: what that has no rules for is refused by name,

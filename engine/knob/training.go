@@ -113,6 +113,9 @@ func plusPlus() []Knob {
 }
 
 func hpzKnob(off func(s *Setup) (why, word string)) Knob {
+	shared := func(list []int) []int { // or none, which 1 is too
+		return append([]int{0}, slices.DeleteFunc(list, func(n int) bool { return n == 1 })...)
+	}
 	return Knob{
 		ID: HPZ, Label: "second copy", Short: "hpZ", Unit: "GPUs", place: -3, memory: true, optional: true,
 		machine: true, Min: 0, Max: MaxDegree,
@@ -122,9 +125,9 @@ func hpzKnob(off func(s *Setup) (why, word string)) Knob {
 		number: func(s *Setup) *int { return &s.HPZ },
 		Off:    off,
 		ladder: func(s *Setup, _ Locks) []int {
-			return append([]int{0}, divisors(s.Cluster.Node(), s.DP)...)
+			return shared(divisors(s.Cluster.Node(), s.DP))
 		},
-		near: func(s *Setup) []int { return append(divisors(s.DP, s.HPZ), 0) },
+		near: func(s *Setup) []int { return shared(divisors(s.DP, s.HPZ)) },
 	}
 }
 

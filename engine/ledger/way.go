@@ -195,9 +195,10 @@ func Check(p *model.Program, w *Way) error {
 	}{
 		{
 			w.Compile && (experts || w.Code.Transformers || w.Autocast || w.Frozen() || !m.Gated ||
-				m.MLPBias || m.Norm != model.NormRMS || m.QKNorm != model.QKNormNone),
+				m.MLPBias || m.Norm != model.NormRMS || m.QKNorm != model.QKNormNone ||
+				m.AttnBias != model.BiasNone || m.ValuesAreKeys || !m.IsMLA() && m.QLoraRank > 0),
 			"compiled blocks other than dense ones of 16-bit weights with a gated MLP and RMSNorm, without " +
-				"norms of queries and keys and biases of the MLP", PartCompile,
+				"biases or norms of queries and keys, keys as values or a low rank of queries", PartCompile,
 		},
 		{
 			w.Checkpoint == Selective && w.Code.Transformers,
