@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"testing"
@@ -29,7 +28,7 @@ type testsThatBuild struct{ *testing.M }
 
 // Run runs all tests and benchmarks.
 func (m testsThatBuild) Run() int {
-	debug.SetGCPercent(draws.GCPercent())
+	draws.CollectLittle()
 	// Half of the tests wait for a program in a terminal. What the command line says comes later and wins.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		fmt.Fprintln(os.Stderr, err)

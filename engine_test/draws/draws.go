@@ -5,6 +5,7 @@ package draws
 
 import (
 	"flag"
+	"math"
 	"os"
 	"runtime/debug"
 	"strconv"
@@ -49,9 +50,22 @@ func Seeds() []uint64 {
 // Main runs the tests of a package with few collections of garbage, and fails where they leave a
 // goroutine behind.
 func Main(m *testing.M) {
-	debug.SetGCPercent(GCPercent())
+	CollectLittle()
 	goleak.VerifyTestMain(m)
 }
+
+// CollectLittle makes collections of garbage few, until there is heapLimit of it. What GOMEMLIMIT says is
+// obeyed.
+func CollectLittle() {
+	debug.SetGCPercent(GCPercent())
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(heapLimit)
+	}
+}
+
+// heapLimit keeps several sessions in one test under 4 GB with the race detector, which has eight bytes for
+// each one touched; without it they took 24.
+const heapLimit = 1 << 30
 
 // GCPercent is how much the heap of tests may grow between two collections. Tests hold
 // little and allocate much, so that with Go's own 100 they collect for a quarter of their
