@@ -13,15 +13,17 @@ type publicReport struct {
 	source string
 	setup  string  // flags of eval
 	minus  string  // of a difference: those of what it is taken from
-	says   string  // fits, over, or whose figure it is: allocated, reserved
+	says   string  // fits, over, host (its memory ran out), or whose figure it is: allocated, reserved
 	GiB    float64 // as reported
 	within float64 // share
 	lacks  string  // why it cannot be expressed
+	wrong  string  // of a setup that says otherwise: what, and why perhaps
 }
 
 // Setups that several reports share.
 const (
 	titan       = " --mbs 1 --calibration torchtitan --zero 3"
+	titan620    = "--model llama3-8b --gpu a6000 --gpus 2 --gbs 2 --seq 8192 --recompute full"
 	deepSeek16B = "--model deepseek-v2-lite --gpus 8 --zero 3 --calibration torchtitan --cluster "
 	qwen30B     = "--model qwen3-30b-a3b --cluster dgx-b200 --ep 8 --zero 3 --mbs 8 --seq 4096 --recompute full " +
 		"--calibration torchtitan --dispatcher deepep"
@@ -64,9 +66,11 @@ func reports() []publicReport {
 			titan},
 		{source: "pytorch/torchtitan#1305", says: "fits", setup: "--model llama3.1-8b --cluster dgx-h100 --gpus 32 --cp 32 " +
 			"--gbs 1 --seq 524288 --recompute selective" + titan},
-		{source: "pytorch/torchtitan#620, on the GPU", says: "over", setup: "--model llama3-8b --gpu rtx4090 --gpus 2 " +
-			"--gbs 2 --seq 8192 --recompute full" + titan},
-		{source: "pytorch/torchtitan#620, all on the host", lacks: "the GPUs are not named: 30 GiB here"},
+		// Its traceback ends in optimizer.step: fp32 weights and gradients of half the model fit, moments
+		// do not, so cards of a workstation that have 48 GB.
+		{source: "pytorch/torchtitan#620, on the GPU", says: "over", setup: titan620 + titan},
+		{source: "pytorch/torchtitan#620, all on the host", says: "fits", setup: titan620 +
+			" --mbs 1 --zero 3 --offload weights --calibration pytorch"},
 		{source: "InternLM/xtuner#755, 4 ranks a sequence", says: "over", setup: "--model qwen2.5-7b --gpu h800-sxm " +
 			"--gpus 8 --cp 4 --dp 2 --seq 131072 --gbs 2 --recompute full" + titan},
 		{source: "InternLM/xtuner#755, 8 ranks a sequence", says: "fits", setup: "--model qwen2.5-7b --gpu h800-sxm " +
@@ -90,7 +94,11 @@ func reports() []publicReport {
 			"--calibration pytorch --zero 3 --weight-dtype bf16 --offload weights --loss chunked"},
 		{source: "mosaicml/llm-foundry#468", says: "over", setup: "--model mpt-7b --gpu a100-sxm-80g --gpus 1 --zero 3 " +
 			"--mbs 1 --gbs 1 --seq 2048 --recompute full --calibration llm-foundry"},
-		{source: "mosaicml/llm-foundry#183", lacks: "wrapping: a model of transformers is perhaps gathered whole"},
+		// The example that was followed (finetune_example/gpt2-arc-easy.yaml at bb7f8bb1) trains in fp32, on
+		// 512 tokens, without fsdp_config: the 256 MiB that could not be had are an fp32 matrix of MPT's
+		// feed-forward part, whole.
+		{source: "mosaicml/llm-foundry#183", says: "over", setup: "--model mpt-7b --gpu a100-sxm-80g " +
+			"--gpus 2 --zero 0 --mbs 1 --gbs 2 --seq 512 --precision fp32 --calibration llm-foundry"},
 		{source: "hpcaitech/ColossalAI#4537", says: "over", setup: "--model llama2-7b --gpu a100-sxm-80g --gpus 8 --zero 3 " +
 			"--mbs 16 --gbs 128 --seq 4096 --recompute full --attention standard --calibration torchtitan"},
 		{source: "hpcaitech/ColossalAI#5068", lacks: "peaks while weights are loaded"},
@@ -124,38 +132,60 @@ func reports() []publicReport {
 		{source: "deepspeedai/DeepSpeed#3448, on the GPU", says: "over", setup: llama + zeRO},
 		{source: "deepspeedai/DeepSpeed#3448, on the host", says: "fits", setup: llama +
 			" --offload weights" + zeRO},
-		{source: "deepspeedai/DeepSpeed#2159", lacks: "neither sequence nor drives are reported"},
-		{source: "meta-llama/llama-cookbook#41", lacks: "neither batch nor sequence is reported"},
+		{source: "deepspeedai/DeepSpeed#2159", lacks: "Megatron-LM's layers, whose scores are stored, with " +
+			"DeepSpeed's checkpoints on the host (ds_pretrain_gpt2-zero3.sh: 1,024 tokens)"},
+		{source: "meta-llama/llama-cookbook#41", lacks: "eager attention of transformers of 2023, whose " +
+			"scores are stored, and keys and values that use_cache keeps: without them 9.2 GiB at its " +
+			"defaults (4 x 2,048), 14.2 reported"},
 		{source: "axolotl-ai-cloud/axolotl#1522, #1428", says: "over", setup: "--model llama2-70b --gpu rtx4090 --gpus 2 " +
 			"--lora 32 --base-dtype nf4 --zero 3 --mbs 1 --gbs 2 --seq 512 --recompute full --calibration transformers"},
 		{source: "axolotl-ai-cloud/axolotl#1522, weights on the host", lacks: "FSDP1: 14 GB reported, 7 " +
 			"GiB here under FSDP2"},
-		{source: "hiyouga/LLaMA-Factory#6011", lacks: "the report has no figure"},
-		{source: "hiyouga/LLaMA-Factory#5070", lacks: "no batch is reported: with one sequence of 2k it fits here, " +
-			"with four it does not"},
-		{source: "hiyouga/LLaMA-Factory#10367", lacks: "samples of several lengths"},
+		{source: "hiyouga/LLaMA-Factory#6011", lacks: "flags are reported, but neither GPUs nor a figure"},
+		// Batch 1 and cutoff_len 2048 are in the comment of 2025-07-21.
+		{
+			source: "hiyouga/LLaMA-Factory#5070", says: "over", setup: "--model qwen2.5-7b --gpu rtx4090 " +
+				"--gpus 2 --lora 16 --zero 3 --mbs 1 --gbs 16 --seq 2048 --recompute full " +
+				"--calibration deepspeed",
+			wrong: "17.8 of 23.7 GiB; whether it ran out in training, loading or evaluation is not reported",
+		},
+		{source: "hiyouga/LLaMA-Factory#10367", lacks: "linear attention of Qwen3.5 on deepspeed (the " +
+			"longest sample, cutoff_len 8192, decides; without quantization_bit nothing is quantised)"},
 		{source: "modelscope/ms-swift#2432", says: "over", setup: "--model llama3-8b --gpu rtx4090 --gpus 4 --lora 8 " +
 			"--zero 0 --mbs 1 --gbs 4 --seq 8192 --recompute full --calibration transformers"},
 		{source: "modelscope/ms-swift#2432, 2 ranks a sequence", lacks: "Ulysses"},
-		{source: "bitsandbytes-foundation/bitsandbytes#1252", lacks: "neither batch nor sequence is reported"},
+		{source: "bitsandbytes-foundation/bitsandbytes#1252", lacks: "neither batch nor sequence is " +
+			"reported: one of 8,192 fits here"},
 		{source: "huggingface/accelerate#3474", lacks: "peaks while weights are loaded"},
-		{source: "meta-pytorch/torchtune#1871", lacks: "neither batch nor sequence is reported; at 2k the " +
-			"host needs the 525 GiB that it ran out of, and a GPU has 15 allocated, 14 GB reported"},
+		// Samples have about 1,000 tokens; batch 2, bf16 and all on the host are those of
+		// llama3_1/70B_full.yaml at 3ca0d309c. 14 GB of a GPU are reported, which are allocated here; what
+		// the allocator reserves, 29 GiB, is not given back here where a card is full.
+		{source: "meta-pytorch/torchtune#1871", says: "host", GiB: 13, within: .22, setup: "--seq 1024 " +
+			"--model llama3.1-70b --gpu rtx4090 --gpus 8 --zero 3 --mbs 2 --gbs 16 --recompute full " +
+			"--loss chunked --calibration pytorch --weight-dtype bf16 --offload weights " +
+			"--set cluster.host_memory=500e9"},
 		{source: "axolotl-ai-cloud/axolotl#2412", lacks: "logits of transformers of 2025, twice in fp32: " +
 			"without them 74.6 of 79.1 GiB"},
 		{source: "verl-project/verl#7476, #2898", lacks: "actor, reference and rollout on one GPU"},
-		{source: "hiyouga/LLaMA-Factory#7938", lacks: "DPO: a second model"},
+		// DPO: the two samples of a pair are one batch, whose logits stay (Liger's fused loss is off beyond
+		// SFT: model_utils/liger_kernel.py, require_logits); the reference is the model without its adapters.
+		{source: "hiyouga/LLaMA-Factory#7938", says: "over", setup: "--model qwen2.5-7b --gpu a100-sxm-80g " +
+			"--gpus 64 --lora 32 --zero 3 --mbs 2 --gbs 128 --seq 32768 --recompute full --offload weights " +
+			"--loss unfused --calibration deepspeed"},
 	}
 }
 
-// TestReports: public reports that can be expressed are right; the others are listed with their reason.
+// TestReports: public reports that can be expressed are right, or known to be wrong; the others are listed
+// with their reason.
 func TestReports(t *testing.T) {
-	memory := func(setup string) (allocated, reserved float64, fits bool) {
+	memory := func(setup string) (allocated, reserved float64, fits, host bool) {
 		code, out, problem := run(t, append([]string{"eval", "--json"}, strings.Fields(setup)...)...)
 		var answer struct {
 			Memory struct {
 				Peak  int `json:"peak_rank"`
 				Fits  bool
+				Host  float64 `json:"host_bytes_per_node"`
+				Size  float64 `json:"host_memory_bytes_per_node"`
 				Ranks []struct {
 					Allocated float64  `json:"allocated_bytes"`
 					Reserved  *float64 `json:"reserved_bytes"`
@@ -173,29 +203,42 @@ func TestReports(t *testing.T) {
 		if r.Reserved != nil {
 			reserved = *r.Reserved
 		}
-		return allocated / (1 << 30), reserved / (1 << 30), answer.Memory.Fits
+		m := &answer.Memory
+		return allocated / (1 << 30), reserved / (1 << 30), m.Fits, m.Size > 0 && m.Host > m.Size
 	}
-	expressed := 0
-	for _, r := range reports() {
+	agreed, all := 0, reports()
+	for _, r := range all {
 		if r.lacks != "" {
 			t.Logf("%s cannot be expressed: %s", r.source, r.lacks)
 			continue
 		}
-		expressed++
-		allocated, reserved, fits := memory(r.setup)
+		allocated, reserved, fits, host := memory(r.setup)
 		if r.minus != "" {
-			less, lessReserved, _ := memory(r.minus)
+			less, lessReserved, _, _ := memory(r.minus)
 			allocated, reserved = allocated-less, reserved-lessReserved
 		}
 		said := map[bool]string{true: "fits", false: "over"}[fits]
-		got := map[string]float64{"allocated": allocated, "reserved": reserved}[r.says]
-		if r.GiB == 0 && said == r.says || r.GiB > 0 && math.Abs(got/r.GiB-1) <= r.within {
+		if r.says == "host" && host {
+			said = r.says
+		}
+		got := map[string]float64{"allocated": allocated, "host": allocated, "reserved": reserved}[r.says]
+		right := r.GiB > 0 && math.Abs(got/r.GiB-1) <= r.within
+		if r.GiB == 0 || r.says == "host" {
+			right = said == r.says && (r.GiB == 0 || right)
+		}
+		if right == (r.wrong == "") {
+			if right {
+				agreed++
+			} else {
+				t.Logf("%s is wrong: %s", r.source, r.wrong)
+			}
 			continue
 		}
 		t.Errorf("%s: reported %s %.2f GiB; %s, %.2f GiB allocated, %.2f reserved", r.source, r.says, r.GiB, said,
 			allocated, reserved)
 	}
-	if expressed < 36 {
-		t.Errorf("%d reports are expressed", expressed)
+	t.Logf("%d of %d reports are right", agreed, len(all))
+	if agreed < 43 {
+		t.Errorf("%d reports are right", agreed)
 	}
 }
