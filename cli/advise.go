@@ -59,7 +59,7 @@ func (a *app) adviseCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a.sayChosen(chosen)
+		flags.sayTaken(a, "", &s, chosen)
 		var longest float64
 		if deadline != "" {
 			if longest, err = parseDays(deadline); err != nil {

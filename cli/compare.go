@@ -86,7 +86,7 @@ func (a *app) compareCommand() *cobra.Command {
 			Chosen: [2]*search.Chosen{sides[0].chosen, sides[1].chosen}, Library: a.lib,
 		}
 		for i := range sides {
-			a.sayChosenOf(sideName(i)+": ", sides[i].chosen)
+			sides[i].flags.sayTaken(a, sideName(i)+": ", &sides[i].setup, sides[i].chosen)
 			if held := sides[i].heldWords(i); held != "" {
 				of.Held = append(of.Held, held)
 			}

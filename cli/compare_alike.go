@@ -32,6 +32,10 @@ func (c *compared) choose(ctx context.Context, a *app, held []said) error {
 	flags.said = slices.Concat(flags.said, held)
 	s, chosen, err := flags.start(ctx, a)
 	c.flags.text, c.flags.unasked = flags.text, flags.unasked // standard input is read once
+	c.flags.noGPUs = flags.noGPUs
+	for key := range c.changes.Knobs() {
+		c.flags.noGPUs = c.flags.noGPUs && !slices.Contains(gpuKnobs(), knob.ID(key))
+	}
 	if err == nil {
 		s, err = c.changes.Turn(s, knob.Locks{GPUs: true, Batch: true})
 	}

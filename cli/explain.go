@@ -70,7 +70,7 @@ func (a *app) explainCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a.sayChosen(chosen)
+		flags.sayTaken(a, "", &s, chosen)
 		book, ok := explain.Of(s)
 		if !ok {
 			format := textFormat

@@ -94,7 +94,7 @@ func (a *app) launchCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.sayChosen(chosen)
+			flags.sayTaken(a, "", &s, chosen)
 			return a.launcherVerdicts(&s, of.json)
 		}
 		l, ok := launch.Find(of.to)
@@ -130,7 +130,7 @@ func (a *app) launchCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a.sayChosen(chosen)
+		flags.sayTaken(a, "", &s, chosen)
 		return a.writeLaunch(l, &s, nil, &of)
 	})
 	return cmd

@@ -55,6 +55,9 @@ func (a *app) reportCommand() *cobra.Command {
 		d.Prices = advise.Prices(&s, &d.Report, flags.fixed, launch.AcceptsFrom(&s), nil)
 		d.Library, d.Version, d.Chosen, d.Rules, d.Pipeline = a.lib, version, chosen, rules,
 			pagePicture(&d.Report)
+		if flags.noGPUs {
+			d.Taken = gpusTaken(&s)
+		}
 		if err := a.print(output.format, d.Answer()); err != nil {
 			return err
 		}

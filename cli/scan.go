@@ -113,7 +113,7 @@ func (a *app) scan(ctx context.Context, f *scanFlags) error {
 	if err != nil {
 		return err
 	}
-	a.sayChosen(chosen)
+	f.setup.sayTaken(a, "", &base, chosen)
 	c.Setup = base
 	c.Locks.Tokens = c.Locks.Batch &&
 		(f.setup.saysTokens() || f.setup.ownBatch && chosen != nil && chosen.Found)

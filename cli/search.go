@@ -266,6 +266,9 @@ func (f *searchFlags) problem(a *app) (*search.Problem, *search.Query, error) {
 		return nil, nil,
 			&usageError{"--objective cost needs --tokens: the cost of a run depends on its number of tokens"}
 	}
+	if givesNoGPUs(doc) && len(p.Space.GPUs) == 1 && p.Objective != search.FewestGPUs {
+		a.sayf("meshscope: %s\n", gpusTaken(&p.Setup))
+	}
 	if len(p.Space.GBS) == 1 {
 		f.setup.sayBatch(a, p.Space.GBS[0], slices.Max(p.Space.Seq))
 	}

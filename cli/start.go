@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -55,10 +56,11 @@ func (f *setupFlags) begin(a *app) (search.Begun, error) {
 	return b, err
 }
 
+// gpuKnobs are what says how many GPUs there are.
+func gpuKnobs() []knob.ID { return []knob.ID{knob.GPUs, knob.Nodes, knob.DP} }
+
 // givesNoGPUs reports whether a document says nothing of how many GPUs there are.
-func givesNoGPUs(doc *setupdoc.Document) bool {
-	return !doc.Gives(knob.GPUs) && !doc.Gives(knob.Nodes) && !doc.Gives(knob.DP)
-}
+func givesNoGPUs(doc *setupdoc.Document) bool { return !slices.ContainsFunc(gpuKnobs(), doc.Gives) }
 
 // gpusTaken says how many GPUs a setup has that were not given.
 func gpusTaken(s *engine.Setup) string {
@@ -130,11 +132,12 @@ func (f *setupFlags) sayBatch(a *app, gbs, seq int) {
 	}
 }
 
-// sayChosen tells on standard error that the layout was chosen by a search, and what it took.
-func (a *app) sayChosen(c *search.Chosen) { a.sayChosenOf("", c) }
-
-// sayChosenOf is sayChosen of one side of a comparison.
-func (a *app) sayChosenOf(side string, c *search.Chosen) {
+// sayTaken tells on standard error what a setup has that was not given: its GPUs, and the layout that a
+// search chose. Side is that of a comparison, with a colon.
+func (f *setupFlags) sayTaken(a *app, side string, s *engine.Setup, c *search.Chosen) {
+	if f.noGPUs {
+		a.sayf("meshscope: %s%s\n", side, gpusTaken(s))
+	}
 	if c == nil {
 		return
 	}

@@ -222,7 +222,7 @@ func (a *app) realTimeline(ctx context.Context, flags *setupFlags) (*drawing, er
 	if err != nil {
 		return nil, err
 	}
-	a.sayChosen(chosen)
+	flags.sayTaken(a, "", &s, chosen)
 	r := engine.Evaluate(s)
 	if !r.Legal || r.Timeline == nil {
 		a.complain(r.Problems)

@@ -24,7 +24,7 @@ func (a *app) stepStreams(ctx context.Context, flags *setupFlags) (*streams, err
 	if err != nil {
 		return nil, err
 	}
-	a.sayChosen(chosen)
+	flags.sayTaken(a, "", &s, chosen)
 	if problems := engine.Check(s); !engine.Legal(s) {
 		a.complain(problems)
 		return nil, outcome(exitIllegal)

@@ -150,3 +150,28 @@ func TestAdaptersHaveOneDefaultBatch(t *testing.T) {
 		}
 	}
 }
+
+// TestGPUsNotGivenAreSaid: each command says how many GPUs it took where none were given, and nothing where
+// they were.
+func TestGPUsNotGivenAreSaid(t *testing.T) {
+	t.Parallel()
+	const taken = "pus not given: 64, on 8 nodes"
+	for words, times := range map[string]int{
+		"eval --tp 8":                                        1,
+		"advise --tp 8":                                      1,
+		"report --tp 8":                                      1,
+		"launch --for megatron --tp 8":                       1,
+		"scan --x mbs --tp 8":                                1,
+		"compare tp=8,pp=2 tp=4,pp=2":                        2,
+		"compare tp=8,gpus=8 tp=8":                           1,
+		"search --model llama3.2-1b":                         1,
+		"search --model llama3.2-1b --gpus 8":                0,
+		"search --model llama3.2-1b --objective fewest-gpus": 0,
+		"eval --tp 8 --nodes 8":                              0,
+	} {
+		_, out, said := run(t, strings.Fields(words)...)
+		if got := strings.Count(out+said, taken); got != times {
+			t.Errorf("%s: said %d times, not %d: %s", words, got, times, said)
+		}
+	}
+}

@@ -238,12 +238,35 @@ func readEntriesWith(launcher string, rows []field, entries []Entry, around amid
 		r.take(row, e)
 	}
 	for _, key := range slices.Sorted(maps.Keys(left)) {
+		if why := sectionOf(rows, left[key]); why != "" {
+			r.Problems = append(r.Problems, Problem{Line: left[key].Line, Key: key, Message: why})
+			continue
+		}
 		r.Ignored = append(r.Ignored, Ignored{
 			Key: key, Why: unknownKey, Line: left[key].Line,
 			value: left[key].Value, lost: true,
 		})
 	}
 	return r
+}
+
+// sectionOf tells that an entry gives one value to what holds keys of rows; empty: it does not.
+func sectionOf(rows []field, e Entry) string {
+	switch e.Value.(type) {
+	case nil, []any, map[string]any, unresolved:
+		return ""
+	}
+	var keys []string
+	for i := range rows {
+		if inside, ok := strings.CutPrefix(rows[i].key, e.Key+"."); ok && len(keys) < 3 {
+			keys = append(keys, inside)
+		}
+	}
+	if len(keys) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("given %s, allowed are keys below it, such as %s", shown(e.Value),
+		strings.Join(keys, ", "))
 }
 
 // unknownKey is why nothing is read of a key that no row has.

@@ -259,8 +259,11 @@ func (l *Launcher) Foreign(s recipe.Stack) bool {
 // foreign says that a setup is predicted as another stack than the launcher starts; empty: it is not.
 func (l *Launcher) foreign(s recipe.Stack) string {
 	switch {
+	case l.stack == "" && s.Traits().Ledger:
+		return "" // of what such a launcher runs on
 	case l.stack == "":
-		return fmt.Sprintf("%s has no calibration: the prediction is of %s", l.Name, s.Resolve())
+		return fmt.Sprintf("no calibration is of %s itself: the prediction is of %s; --calibration "+
+			"transformers or deepspeed predicts what it runs on", l.Name, s.Resolve())
 	case l.Foreign(s):
 		return fmt.Sprintf("the prediction is of %s; --calibration %s predicts what this file starts",
 			s.Resolve(), l.stack)

@@ -50,8 +50,9 @@ func TestForeignStack(t *testing.T) {
 		{"megatron", recipe.Megatron2022, ""},
 		{
 			"deepspeed", recipe.MegatronCore,
-			"DeepSpeed has no calibration: the prediction is of megatron-core",
+			"no calibration is of DeepSpeed itself: the prediction is of megatron-core; --calibration ",
 		},
+		{"deepspeed", recipe.DeepSpeed, ""},
 	} {
 		s, err := knob.DraftOf(m, c, knob.Given{
 			knob.GPUs: 16, knob.ZeRO: 3, knob.GBS: 64,

@@ -212,3 +212,28 @@ func TestNodesOfAFile(t *testing.T) {
 		}
 	}
 }
+
+// TestSectionsAndEndings: one value for what holds keys is a problem, and an ending that no format has does
+// not hide whose file it is.
+func TestSectionsAndEndings(t *testing.T) {
+	for file, want := range map[string]string{
+		`{"zero_optimization": 3, "fp16": {"enabled": true}}`: `"3", allowed are keys below it, such as st`,
+		`{"zero_optimization": {"stage": 3}}`:                 "",
+		`{"zero_optimization": null}`:                         "",
+	} {
+		for _, name := range []string{"ds.json", "ds.cfg", "ds.txt", "ds"} {
+			r, _ := launch.Read(name, []byte(file))
+			if r.Launcher != "deepspeed" {
+				t.Errorf("%s, %s: of %q", name, file, r.Launcher)
+			}
+			got := fmt.Sprint(r.Problems)
+			if want == "" && len(r.Problems) > 0 || !strings.Contains(got, want) {
+				t.Errorf("%s, %s: problems %s, not %q", name, file, got, want)
+			}
+		}
+	}
+	r, _ := launch.Read("ds.yaml", []byte(`{"zero_optimization": {"stage": 3}}`))
+	if r.Launcher == "deepspeed" {
+		t.Error("JSON of DeepSpeed in a file that says YAML")
+	}
+}

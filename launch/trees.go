@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -29,15 +30,17 @@ func keyed(ending string, parse func([]byte) ([]Entry, error), keys ...string) f
 	begins := regexp.MustCompile(`(?m)(?:^|[{,])[ \t]*["']?\[?(?:` + strings.Join(last,
 		"|") + `)\]?["']?[ \t]*(?:[:=]|$)`)
 	return func(name string, data []byte) bool {
-		dot := strings.LastIndexByte(name, '.')
-		if dot >= 0 && !strings.EqualFold(strings.Replace(strings.ToLower(name[dot:]), ".yml", ".yaml", 1),
-			ending) || !begins.Match(data) {
+		other := strings.Replace(strings.ToLower(path.Ext(name)), ".yml", ".yaml", 1)
+		if other != ending && slices.Contains(endings, other) || !begins.Match(data) {
 			return false
 		}
 		entries, _ := parse(data)
 		return len(entries) == 0 || slices.ContainsFunc(keys, hasKey(entries))
 	}
 }
+
+// endings are those that say in which language a file is.
+var endings = []string{".json", ".yaml", ".toml", ".py", ".sh"}
 
 // tooLong refuses a text that no configuration has.
 func tooLong(text []byte) error {

@@ -25,6 +25,7 @@ type Decision struct {
 	Report  engine.Report
 	Library *presets.Library
 	Version string
+	Taken   string         // GPUs, where none were given; empty: they were
 	Chosen  *search.Chosen // how the layout was found where no degree was given; nil: it was given
 
 	Others []search.Found // alternatives, the best first
@@ -433,6 +434,9 @@ func (d *Decision) basis() Section {
 // how tells how the layout was obtained and how to get it again.
 func (d *Decision) how() Section {
 	s := Section{Heading: "How it was obtained"}
+	if d.Taken != "" {
+		s.say(capital(d.Taken) + ".")
+	}
 	if d.Chosen != nil {
 		s.say(capital(d.Chosen.Words(figure.Comma)) + ".")
 		if filled := d.Chosen.Filled(); filled != "" {
