@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"meshscope/engine"
+	"meshscope/engine/advise"
 	"meshscope/engine/knob"
 	"meshscope/engine/layout"
 	"meshscope/engine/recipe"
@@ -170,5 +171,25 @@ func TestQuantisedTraffic(t *testing.T) {
 	_, p := plusPlus(t, knob.Given{knob.GPUs: 24, knob.GBS: 96})
 	if got, want := sent(&r), sent(&p)-m*ends*(2*23./24-.5*(7./8+2./3/8)); math.Abs(got/want-1) > 1e-6 {
 		t.Errorf("int4 gradients of some matrices: %.5g bytes sent, want %.5g", got, want)
+	}
+}
+
+// TestAdviceTurnsSecondCopies: on several nodes of DeepSpeed advice offers the second copy, elsewhere none.
+func TestAdviceTurnsSecondCopies(t *testing.T) {
+	s, _ := plusPlus(t, nil)
+	plain := s
+	plain.Stack, plain.ZeRO = recipe.MegatronCore, 1
+	for _, of := range []struct {
+		setup engine.Setup
+		want  bool
+	}{{s, true}, {plain, false}} {
+		turned := false
+		got, _ := advise.For(of.setup, advise.Options{Alone: true})
+		for i := range got.Knobs {
+			turned = turned || got.Knobs[i].ID == knob.HPZ && len(got.Knobs[i].Values) > 0
+		}
+		if turned != of.want {
+			t.Errorf("%s: hpz turned %v", of.setup.Stack, turned)
+		}
 	}
 }

@@ -118,7 +118,7 @@ func hpzKnob(off func(s *Setup) (why, word string)) Knob {
 	}
 	return Knob{
 		ID: HPZ, Label: "second copy", Short: "hpZ", Unit: "GPUs", place: -3, memory: true, optional: true,
-		machine: true, Min: 0, Max: MaxDegree,
+		machine: true, advised: true, Min: 0, Max: MaxDegree,
 		Help: "How many GPUs next to each other, of a node, share a second copy of the weights (hpZ of " +
 			"ZeRO++ on deepspeed, zero 3; 0: none): gathers but a step's first stay among them, at the " +
 			"cost of 2 bytes per parameter over them.",
