@@ -106,7 +106,9 @@ func reports() []publicReport {
 			"--zero 3 --mbs 4 --gbs 32 --seq 4096 --calibration torchtitan"},
 		{source: "ROCm/TransformerEngine#79, fp8", lacks: "fp8 copies of Transformer Engine under FSDP: said to have no effect"},
 		{source: "karpathy/nanochat#443", lacks: "--optimizer muon"},
-		{source: "mlc-ai/pith-train#79", lacks: "a chunked loss on torchtitan"},
+		{source: "mlc-ai/pith-train#79", says: "reserved", GiB: 141.79, within: .08, setup: "--model " +
+			"qwen3-30b-a3b --cluster dgx-b200 --gpus 8 --zero 3 --mbs 8 --gbs 64 --seq 8192 " +
+			"--precision bf16 --recompute selective --loss chunked --calibration torchtitan"},
 		{source: "NVIDIA-NeMo/Automodel#2673", lacks: "weights of 16 bits under pipeline parallelism"},
 		{source: "OpenRLHF/OpenRLHF#698", says: "over", setup: "--model llama3-8b --gpu a100-sxm-80g --gpus 1 " +
 			"--zero 2 --mbs 1 --gbs 1 --seq 128" + zeRO},
@@ -238,7 +240,7 @@ func TestReports(t *testing.T) {
 			allocated, reserved)
 	}
 	t.Logf("%d of %d reports are right", agreed, len(all))
-	if agreed < 43 {
+	if agreed < 44 {
 		t.Errorf("%d reports are right", agreed)
 	}
 }

@@ -63,8 +63,12 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
 		"not measured here: its norms, rotary positions and SwiGLU, which "+
 		"use_liger_kernel brings too, are not in")
-	say(s.Loss == recipe.ChunkedLoss, "loss chunked is that of torchtune: 8 parts, whose probabilities are "+
-		"kept for the backward (with --compile their logits); it was not measured here")
+	chunked := s.Loss == recipe.ChunkedLoss
+	say(chunked && s.Stack.Traits().Ledger, "loss chunked is that of torchtune: 8 parts, whose "+
+		"probabilities are kept for the backward (with --compile their logits); it was not measured here")
+	say(chunked && !s.Stack.Traits().Ledger, "loss chunked is torchtitan's: 8 parts of the tokens, each "+
+		"through head, loss and their backward before the next, with the gradient of the hidden state "+
+		"gathered in fp32; it was not measured here")
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
 	deepseek := s.Precision == recipe.FP8DeepSeek
 	say(deepseek, "fp8 is used for matrix products, whose inputs are kept in 8 bits, as what SwiGLU reads, "+
@@ -497,9 +501,11 @@ func (w *sentence) number(x float64, format byte, precision int) *sentence {
 func (w *sentence) cause(s *Setup, rank *memory.Rank, term string) {
 	switch term {
 	case termLogits:
-		w.say("of ").count(int(s.MicroBatchTokens())).say(" tokens over a vocabulary of ").count(
-			s.Model.Vocab,
-		)
+		tokens := int(s.MicroBatchTokens())
+		if s.Loss == recipe.ChunkedLoss && !s.Stack.Traits().Ledger {
+			tokens /= recipe.LossChunks
+		}
+		w.say("of ").count(tokens).say(" tokens over a vocabulary of ").count(s.Model.Vocab)
 	case termBuffers:
 		w.say(bufferWords(s, rank))
 	case termWeights, termGradients, termOptimizer:

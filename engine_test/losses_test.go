@@ -70,7 +70,13 @@ func TestLossesRefused(t *testing.T) {
 		"megatron-core has no loss liger": {
 			knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.LigerLoss,
 		},
-		"transformers has no loss chunked: its code is torchtune's, on pytorch; allowed: liger, unfused": {
+		"torchtitan has no loss liger or chunked here; transformers, pytorch and deepspeed have": {
+			knob.Calibration: recipe.TorchTitan, knob.Loss: recipe.LigerLoss,
+		},
+		"megatron-core has no loss liger or chunked here": {
+			knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.ChunkedLoss,
+		},
+		"transformers has no loss chunked: its code is torchtune's, on pytorch, and torchtitan's; allowed": {
 			knob.Calibration: recipe.Transformers, knob.Loss: recipe.ChunkedLoss,
 		},
 		"transformers has no loss fused: its classes compute it operation by operation, or by Liger's": {
@@ -83,4 +89,31 @@ func TestLossesRefused(t *testing.T) {
 			knob.Calibration: recipe.PyTorch, knob.Loss: recipe.NativeLoss,
 		},
 	})
+}
+
+// TestChunkedTorchTitan: of N tokens an eighth has logits, 12 bytes each, and the gradient of the hidden
+// state is summed in fp32; time is that of all tokens.
+func TestChunkedTorchTitan(t *testing.T) {
+	const N, h, V = 2 * 8192., 4096., 128256.
+	given := knob.Given{
+		knob.Calibration: recipe.TorchTitan, knob.GPUs: 8, knob.ZeRO: 3, knob.MBS: 2, knob.GBS: 16,
+		knob.Seq: 8192, knob.Loss: recipe.UnfusedLoss,
+	}
+	_, unfused := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+	given[knob.Loss] = recipe.ChunkedLoss
+	_, chunked := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+	a, b := &unfused.Memory.Ranks[0], &chunked.Memory.Ranks[0]
+	if got, want := float64(a.Logits-b.Logits), 12*N*V*7/8; got != want {
+		t.Errorf("logits: %g bytes less, want %g", got, want)
+	}
+	if got, want := float64(b.Buffers-a.Buffers), 4*N*h; got != want {
+		t.Errorf("buffers: %g bytes more, want %g", got, want)
+	}
+	if unfused.Time.Step != chunked.Time.Step {
+		t.Errorf("steps of %v and %v", unfused.Time.Step, chunked.Time.Step)
+	}
+	s, _ := fineTuned(t, "deepseek-v3", "h100-sxm", knob.Given{
+		knob.Calibration: recipe.TorchTitan, knob.Loss: recipe.ChunkedLoss, knob.MTP: true, knob.GPUs: 8,
+	})
+	refusedBy(t, &s, "torchtitan has no loss chunked here; its modules of multi-token prediction take")
 }

@@ -168,7 +168,7 @@ func elementOptimizers() []recipe.Optimizer {
 func notHere(l recipe.Loss) string {
 	switch l {
 	case recipe.ChunkedLoss:
-		return "its code is torchtune's, on pytorch"
+		return "its code is torchtune's, on pytorch, and torchtitan's"
 	case recipe.NativeLoss:
 		return "its code is Megatron-Core's"
 	default:

@@ -222,8 +222,8 @@ func formatKnobs() []Knob {
 			ID: Loss, Label: "loss", place: -3, searched: true, advised: true,
 			Help: "Cross-entropy over the vocabulary: fused keeps the logits in 16 bits and reads them " +
 				"once, unfused also in fp32, three times as much and more passes on the last stage, native " +
-				"the same memory in fewer passes; on PyTorch's stacks liger and chunked have logits of a " +
-				"part of the tokens at a time.",
+				"the same memory in fewer passes; on PyTorch's stacks liger and chunked (torchtitan's " +
+				"too) have logits of a part of the tokens at a time.",
 			unset: func(s *Setup) { s.Loss = s.Stack.Traits().Loss },
 			fixes: lossFixes,
 		}, recipe.Losses(), func(s *Setup) *string { return (*string)(&s.Loss) }),
@@ -232,9 +232,10 @@ func formatKnobs() []Knob {
 
 // lossFixes are changes to the losses that a stack has.
 func lossFixes(s *Setup) (list []func(*Setup)) {
-	losses := s.Stack.Traits().Losses
-	if losses == nil {
-		losses = []recipe.Loss{recipe.FusedLoss}
+	traits := s.Stack.Traits()
+	losses := traits.Losses
+	if !traits.Ledger {
+		losses = append([]recipe.Loss{recipe.FusedLoss}, losses...)
 	}
 	for _, l := range losses {
 		list = append(list, func(t *Setup) { t.Loss = l })

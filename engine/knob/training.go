@@ -282,6 +282,7 @@ func (s *Setup) training(into []Problem) []Problem {
 	if !s.Frozen() {
 		frozen = "it needs " + adapters
 	}
+	loss := s.LossKernel()
 	for _, c := range [...]struct {
 		is         bool
 		field      ID
@@ -313,7 +314,14 @@ func (s *Setup) training(into []Problem) []Problem {
 			s.Offload == recipe.OffloadActivations, Offload, "offload activations",
 			"pytorch and transformers have (--calibration); of megatron-core see --offload-layers",
 		},
-		{s.LossKernel().OnlyLedger(), Loss, "loss liger or chunked", adapting},
+		{
+			loss.InParts() && !slices.Contains(s.Stack.Traits().Losses, loss), Loss, "loss liger or chunked",
+			adapting + ", torchtitan chunked",
+		},
+		{
+			loss == recipe.ChunkedLoss && s.TrainMTP, Loss, "loss chunked",
+			"its modules of multi-token prediction take unfused",
+		},
 		{s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting},
 	} {
 		if c.is {
@@ -335,7 +343,7 @@ func common(t *Setup) {
 	if t.Optimizer.OnlyLedger() {
 		t.Optimizer = recipe.Adam
 	}
-	if t.Loss.OnlyLedger() {
+	if t.Loss.InParts() {
 		t.Loss = recipe.FusedLoss
 	}
 	if t.Offload.Weights() || t.Offload.Activations() || t.Offload.NVMe() {

@@ -1,10 +1,9 @@
 package ledger
 
-// headInLoss reports whether head and loss are one piece of code, over a part of the tokens at a time.
-func (w *Way) headInLoss() bool { return w.Loss.OnlyLedger() && !w.Slice }
+import "meshscope/engine/recipe"
 
-// lossChunks is torchtune's num_output_chunks.
-const lossChunks = 8
+// headInLoss reports whether head and loss are one piece of code, over a part of the tokens at a time.
+func (w *Way) headInLoss() bool { return w.Loss.InParts() && !w.Slice }
 
 // ligerTokens returns how many tokens Liger's kernel takes at a time, so that their logits are about as large
 // as the hidden state (src/liger_kernel/ops/fused_linear_cross_entropy.py at ead96b61).
@@ -62,7 +61,7 @@ func (b *builder) ligerLoss(x, w reg, vocab int64) reg {
 func (b *builder) chunkedLoss(x, w reg, vocab int64) reg {
 	hidden := b.n(w) / vocab
 	tokens := b.n(x) / hidden
-	parts := make([]int64, min(lossChunks, tokens))
+	parts := make([]int64, min(recipe.LossChunks, tokens))
 	for i := range parts {
 		n := tokens / int64(len(parts))
 		if int64(i) < tokens%int64(len(parts)) {

@@ -171,6 +171,9 @@ func transient(in *Input, stage int, mem *StageMemory, perLogit float64, headWor
 		return
 	}
 	logits := note.named("bytes_per_logit", perLogit).Times(tokens).Times(in.paddedVocab()).Over(t).Times(e)
+	if in.Loss == recipe.ChunkedLoss {
+		logits = logits.Over(note.named("parts_of_the_tokens", recipe.LossChunks))
+	}
 	if n := in.Model.MTPRuns(); in.TrainMTP && n > 0 {
 		logits = logits.Times(record.Lit(float64(1 + n)))
 	}

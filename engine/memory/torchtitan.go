@@ -67,15 +67,27 @@ func (torchTitan) Save(s *saver) {
 }
 
 // Stage adds up the layers and the temporaries. The loss that is not fused has
-// the logits, their log-softmax and its gradient in fp32, 12 bytes per logit.
+// the logits, their log-softmax and its gradient in fp32, 12 bytes per logit; the
+// chunked one of a part of the tokens (components/loss.py: ChunkedLossWrapper).
 func (k torchTitan) Stage(in *Input, stage int) StageMemory {
 	mem := microBatchActivations(in, stage, k)
 	perLogit := logits(in.Loss)
 	if in.Loss != recipe.FusedLoss {
 		perLogit = 12
 	}
-	transient(in, stage, &mem, perLogit, noWork)
+	work := noWork
+	if in.Loss == recipe.ChunkedLoss {
+		work = gradientSum
+	}
+	transient(in, stage, &mem, perLogit, work)
 	return mem
+}
+
+// gradientSum is the fp32 gradient of the hidden state that parts of the loss add up
+// (components/loss.py: GradAccumulator), which SP does not cut.
+func gradientSum(in *Input) record.Num {
+	tokens, _, h, e := in.micro()
+	return record.Lit(4).Times(tokens).Times(h).Over(e)
 }
 
 // Buffers returns the 16-bit copies and what gradients are scattered from.
@@ -105,8 +117,8 @@ func (torchTitan) Buffers(in *Input, rank int, p Parameters) units.Bytes {
 // (torch/distributed/pipelining/stage.py: backward_maybe_with_nosync), so that all weights
 // stay gathered and gradients are summed whole, in the fp32 in which they are reduced
 // (to_accumulated_grad_if_needed of FSDP2). A stage also holds its outputs of all
-// micro-batches until the step ends (output_chunks), the last one its 16-bit logits, and a
-// buffer for the gradient of each.
+// micro-batches until the step ends (output_chunks), the last one its 16-bit logits (its
+// hidden states, where the loss has the head), and a buffer for the gradient of each.
 func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
 	l, m, w, g := in.Layout, in.Model, in.Precision.GatherBytes(), in.Precision.Bytes()
 	all := p.Dense + p.Expert
@@ -122,9 +134,12 @@ func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
 	if !l.SP {
 		split = float64(l.TP)
 	}
-	tokens := float64(l.MicroBatches) * l.MicroBatchTokens() / float64(l.TP)
-	stored := tokens * (float64(logits)*g*float64(m.Vocab) + split*float64(others)*2*g*
-		in.Program.Hidden().Width.V)
+	tokens, h := float64(l.MicroBatches)*l.MicroBatchTokens()/float64(l.TP), in.Program.Hidden().Width.V
+	width, last := float64(m.Vocab), "V"
+	if in.Loss == recipe.ChunkedLoss { // replicated over TP
+		width, last = float64(l.TP)*h, "t * h"
+	}
+	stored := tokens * (float64(logits)*g*width + split*float64(others)*2*g*h)
 	if note.rec.On() {
 		given := func(id, name, symbol, formula string, value float64, operands ...record.Operand) {
 			note.buffer(record.Entry{
@@ -140,7 +155,7 @@ func overPipeline(in *Input, note note, rank int, p Parameters) units.Bytes {
 		note.scattered(&p, g)
 		given("outputs", "Outputs of the stages of all micro-batches, and buffers for their gradients",
 			"outputs",
-			"m * T / t * (stages_with_the_head * bytes_of_a_product * V + other_stages * 2 * "+
+			"m * T / t * (stages_with_the_head * bytes_of_a_product * "+last+" + other_stages * 2 * "+
 				"bytes_of_a_product * h * whole_where_the_sequence_is_not_cut)", stored,
 			record.In("stages_with_the_head", logits), record.In("other_stages", others),
 			record.In("bytes_of_a_product", g), record.In("whole_where_the_sequence_is_not_cut", split))

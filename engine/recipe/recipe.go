@@ -106,7 +106,7 @@ const (
 	NativeLoss  Loss = "native"
 
 	// The head's product and the loss of a part of the tokens at a time: Liger's kernel, which makes the
-	// gradients in the forward, and torchtune's CEWithChunkedOutputLoss.
+	// gradients in the forward, and torchtune's CEWithChunkedOutputLoss or torchtitan's ChunkedLossWrapper.
 	LigerLoss   Loss = "liger"
 	ChunkedLoss Loss = "chunked"
 )
@@ -116,8 +116,11 @@ func Losses() []Loss {
 	return []Loss{FusedLoss, UnfusedLoss, NativeLoss, LigerLoss, ChunkedLoss}
 }
 
-// OnlyLedger reports whether only stacks whose memory is a ledger have a loss.
-func (l Loss) OnlyLedger() bool { return l == LigerLoss || l == ChunkedLoss }
+// InParts reports whether head and loss take a part of the tokens at a time.
+func (l Loss) InParts() bool { return l == LigerLoss || l == ChunkedLoss }
+
+// LossChunks are the parts of the chunked loss: torchtune's num_output_chunks, torchtitan's num_chunks.
+const LossChunks = 8
 
 // LogitBytes returns what the loss moves through memory per logit of elem bytes, forward and
 // backward (NVIDIA/Megatron-LM, tensor_parallel/cross_entropy.py and
@@ -129,11 +132,11 @@ func (l Loss) LogitBytes(elem float64) (forward, backward float64) {
 		cast = elem + f
 	}
 	switch l {
-	case UnfusedLoss: // cast; max; subtracted; exponential; sum; divided. Scaled; cast back.
+	case UnfusedLoss, ChunkedLoss: // cast; max; subtracted; exponential; sum; divided. Scaled; cast back.
 		return cast + f + 2*f + 2*f + f + 2*f, 2*f + cast
 	case NativeLoss: // cast and max; subtracted and exponential; sum; divided
 		return max(cast, f) + 2*f + f + 2*f, 2*f + cast
-	case FusedLoss, LigerLoss, ChunkedLoss:
+	case FusedLoss, LigerLoss:
 	}
 	return 2 * elem, 2 * elem
 }

@@ -30,10 +30,11 @@ type Traits struct {
 	Defaults
 
 	// its memory is a ledger of one rank's tensors: data parallelism alone, legal only so
-	Ledger           bool
-	LowGradients     bool      // gradients are in 16 bits under fp32 copies of the weights
-	HostOptimizer    bool      // of a ledger: the optimizer may be in host memory
-	Losses           []Loss    // of a ledger: those that it has, the nearest to a fused one first
+	Ledger        bool
+	LowGradients  bool // gradients are in 16 bits under fp32 copies of the weights
+	HostOptimizer bool // of a ledger: the optimizer may be in host memory
+	// of a ledger those that it has, the nearest to a fused one first; else what it has beside the usual ones
+	Losses           []Loss
 	Formulas         bool      // formulas alone: no calibration, no overhead, no error band
 	FP8              Precision // what fp8 alone means; empty: the playbook's table of Transformer Engine
 	SPAs             Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
@@ -91,7 +92,7 @@ func rows() [10]row {
 		{TorchTitan, func() Traits { // FSDP2
 			return Traits{
 				Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true,
-				Software: torchTitanSoftware,
+				Software: torchTitanSoftware, Losses: []Loss{ChunkedLoss},
 			}
 		}},
 		{LLMFoundry, func() Traits {
