@@ -59,16 +59,18 @@ func (s *Simulator) summarize(o *Order, pl *plan, c *Costs, t *Timeline) {
 
 // summarizeRun gives the operations before the next first one of a rank or of a pair
 // their ends, and returns how many they are. Nearly all operations are such, and
-// nearly all of a simulation is this loop: nothing in it calls or allocates.
+// nearly all of a simulation is this loop: nothing in it calls or allocates, and an index
+// that is too large says at once that a step has a flag, or that it has no input.
 func summarizeRun(steps []step, ends []opEnd, costs []float64, latency float64) int {
-	for i, st := range steps {
-		if st.op&(stepFirst|stepPair) != 0 {
+	for i := range steps {
+		st := &steps[i]
+		k := uint(st.op)
+		if k >= uint(len(ends)) {
 			return i
 		}
-		k := st.op & stepIndex
 		begin := ends[k-1]
-		if st.input >= 0 {
-			begin = begin.after(ends[st.input], latency)
+		if input := uint(uint32(st.input)); input < uint(len(ends)) {
+			begin = begin.after(ends[input], latency)
 		}
 		ends[k] = begin.plus(costs[st.cost])
 	}
