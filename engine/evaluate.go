@@ -228,8 +228,7 @@ func (e *Evaluator) simulate(t *timing, r *Report) (line *schedule.Timeline, fre
 
 // memory returns the memory of each rank at its peak.
 func (e *Evaluator) memory(t *timing) Memory {
-	return worst(t.setup, e.mem.Ranks(&t.mem, t.stack, t.params, t.stageMemory,
-		make([]memory.Rank, 0, t.setup.PP)))
+	return worst(t.setup, e.mem.Ranks(&t.mem, t.stack, t.params, t.stageMemory))
 }
 
 // recordGiven records the whole run and how exact the figures are.
@@ -255,13 +254,15 @@ type answers struct {
 
 func worst(s *Setup, ranks []memory.Rank) Memory {
 	m := Memory{Capacity: s.Cluster.GPU.MemoryNominal, Usable: s.Cluster.GPU.MemoryUsable, Ranks: ranks}
-	for i, r := range ranks {
-		if r.Total > m.Peak {
+	offloads := false
+	for i := range ranks {
+		if r := &ranks[i]; r.Total > m.Peak {
 			m.Peak, m.PeakRank = r.Total, i
 		}
+		offloads = offloads || ranks[i].Offloaded > 0
 	}
-	if m.Host = hostMemory(s, ranks); m.Host > 0 {
-		m.HostSize = s.Cluster.HostMemory
+	if offloads {
+		m.Host, m.HostSize = hostMemory(s, ranks), s.Cluster.HostMemory
 	}
 	var reasons []string
 	if m.Peak > m.Usable {

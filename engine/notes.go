@@ -22,8 +22,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 			list = append(list, text)
 		}
 	}
-	cal := s.Cluster.Calibration
-	if s.Stack.Traits().Formulas {
+	cal, traits := s.Cluster.Calibration, s.Stack.Traits()
+	if traits.Formulas {
 		cal = nil
 	}
 	soft := new(hardware.Software)
@@ -37,7 +37,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	}
 	if cal != nil {
 		list = append(list, soft.Note)
-		known := s.Stack.Traits().Ledger && cal.Kernels.On != nil
+		known := traits.Ledger && cal.Kernels.On != nil
 		for _, note := range cal.Notes {
 			say(!known || !strings.HasPrefix(note, "kernel"), note) // a ledger has its own kernels
 		}
@@ -56,7 +56,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if n := trainedAdapters(s); n > 0 {
 		list = append(list, loraAssumption(s, n))
 	}
-	if s.Stack.Traits().Ledger && !s.Offload.Optimizer() {
+	if traits.Ledger && !s.Offload.Optimizer() {
 		list = append(list, optimizerAssumption(s.Optimizer, s.Stack, s.ZeRO > 0 && s.DP > 1))
 	}
 	list = append(list, attentionAssumption(s)...)
@@ -95,7 +95,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 			"another, and buffers in host memory of buffer_count, buffer_size (or the largest shard of a "+
 			"weight) and max_in_cpu", read/1e9, write/1e9, measuredDrives(&s.Cluster)))
 	}
-	say(s.Offload.Weights() && !s.Stack.Traits().HostOptimizer, "under FSDP2 PyTorch's own "+
+	say(s.Offload.Weights() && !traits.HostOptimizer, "under FSDP2 PyTorch's own "+
 		"AdamW updates on the host, whose fused kernel nobody measured here (the one before it took seven "+
 		"times as long as DeepSpeed's); every optimizer is given the same time, and copies of weights and "+
 		"gradients overlap with nothing")
@@ -113,7 +113,7 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	if s.Model.IsMoE() {
 		expertAssumptions(s, soft, say)
 	}
-	if s.PP > 1 && s.Split == "" && layout.SplitsByCost(&s.Model) && !s.Stack.Traits().DealsByWork &&
+	if s.PP > 1 && s.Split == "" && layout.SplitsByCost(&s.Model) && !traits.DealsByWork &&
 		r.Legal {
 		stages, _ := s.StagesOfStack(nil, nil)
 		list = append(list,
@@ -341,7 +341,7 @@ func pipelineAssumptions(s *Setup, r *Report, t *timing, soft *hardware.Software
 	if r.Legal {
 		say(r.Pipeline.Disproved != "", r.Pipeline.Disproved+"; the bubble shown is simulated")
 	}
-	say(r.Legal && info.Uneven(t.mean()), "forward, input and weight gradient are too unequal for this "+
+	say(r.Legal && info.Uneven(t.mean), "forward, input and weight gradient are too unequal for this "+
 		"schedule: ranks idle in every micro-batch")
 	say(info.SplitsBackward && info.Barrierless, "steps follow one another without a barrier, as the "+
 		"zero-bubble papers count: a step lasts the longest span of a rank")

@@ -13,9 +13,9 @@ func (t *timing) pipeline(line *schedule.Timeline, a *answers) {
 	*p = Pipeline{
 		Schedule: s.Schedule, Ranks: s.PP, Stages: s.Stages(), MicroBatches: s.MicroBatches,
 		BubbleOverIdeal: line.BubbleOverIdeal(), BubbleOverTotal: line.BubbleOverTotal(),
-		Makespan: line.Duration(), Disproved: t.info.Disproved(spec, t.mean()),
+		Makespan: line.Duration(), Disproved: t.info.Disproved(spec, t.mean),
 	}
-	if form, ok := spec.ClosedFormBubble(t.mean()); ok {
+	if form, ok := spec.ClosedFormBubble(t.mean); ok {
 		a.closedForm = form
 		p.BubbleClosedForm = &a.closedForm
 	}
@@ -98,7 +98,7 @@ func (t *timing) recordPipeline(line *schedule.Timeline, p *Pipeline) {
 
 // recordClosedForm records the bubble over ideal for equal stages.
 func (t *timing) recordClosedForm(value float64) {
-	mean := t.mean()
+	mean := t.mean
 	both := t.recordMean("tF+tB", "forward and backward", "{stage.%[1]d.time}", mean.F+mean.B)
 	if t.info.SplitsBackward {
 		both = t.recordMean("tF+tI+tW", "forward, input and weight gradient",

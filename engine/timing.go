@@ -22,7 +22,8 @@ type timing struct {
 	hop         units.Seconds // of a message between stages
 
 	f, b, i, w []float64
-	recomputed []float64 // forward that runs again, contained in b and i; empty where nothing does
+	mean       schedule.ChunkTimes // of the average stage, for closed forms that assume equal stages
+	recomputed []float64           // forward that runs again, contained in b and i; empty where nothing does
 	// expert traffic contained in f and b (or i), which an overlapped pair hides
 	expertForward, expertBackward []float64
 	// exposed ZeRO traffic per micro-batch, contained in f and b (or i)
@@ -145,6 +146,7 @@ func (t *timing) set() {
 	for stage := range t.recomputed {
 		t.recomputed[stage] = float64(t.cost[stage].Recompute)
 	}
+	t.mean = schedule.ChunkTimes{F: average(t.f), B: average(t.b), I: average(t.i), W: average(t.w)}
 	if t.record.On() {
 		t.recordStages(placement, soft, t.info.SplitsBackward)
 	}
@@ -277,12 +279,16 @@ func neighbours(hosts *schedule.Order, stage int) (n int) {
 	return n
 }
 
-// costs returns the times of the stages as the simulation reads them.
+// costs returns the times of the stages as the simulation of the schedule reads them; a report keeps a copy.
 func (t *timing) costs() schedule.Costs {
-	return schedule.Costs{
-		F: t.f, B: t.b, I: t.i, W: t.w, P2P: float64(t.step.Latency(t.hop)),
-		HiddenF: t.expertForward, HiddenB: t.expertBackward, R: t.recompute(),
+	c := schedule.Costs{F: t.f, B: t.b, P2P: float64(t.step.Latency(t.hop)), R: t.recompute()}
+	if t.info.SplitsBackward {
+		c.I, c.W = t.i, t.w
 	}
+	if t.info.Pairs {
+		c.HiddenF, c.HiddenB = t.expertForward, t.expertBackward
+	}
+	return c
 }
 
 // held returns what a micro-batch keeps on each stage, in bytes: until its input
@@ -303,11 +309,6 @@ func (t *timing) recompute() []float64 {
 		return nil
 	}
 	return t.recomputed
-}
-
-// mean returns the average stage, for closed forms that assume equal stages.
-func (t *timing) mean() schedule.ChunkTimes {
-	return schedule.ChunkTimes{F: average(t.f), B: average(t.b), I: average(t.i), W: average(t.w)}
 }
 
 func average(list []float64) float64 {

@@ -86,8 +86,6 @@ type Rank struct {
 	FirstStepPeak units.Bytes `json:"first_step_peak_bytes,omitempty"`
 	Moment        string      `json:"moment,omitempty"`
 	Offloaded     units.Bytes `json:"offloaded_bytes,omitempty"` // kept in host memory, in no other term
-
-	host bool // a ledger says what Offloaded is
 }
 
 // KindLayers is how many layers of a kind a pipeline rank has.

@@ -28,19 +28,19 @@ func (e *Evaluator) Parameters(in *Input, stack Stack) []Parameters {
 	return e.params
 }
 
-// Ranks appends the memory of every pipeline rank to into, given what Parameters and Stages return.
-func (e *Evaluator) Ranks(in *Input, stack Stack, params []Parameters, stages []StageMemory,
-	into []Rank,
-) []Rank {
+// Ranks returns the memory of every pipeline rank, which is the caller's own, given what Parameters and
+// Stages return.
+func (e *Evaluator) Ranks(in *Input, stack Stack, params []Parameters, stages []StageMemory) []Rank {
+	ranks := make([]Rank, in.Layout.PP)
 	shard := stack.Shard(in)
 	e.communicators = in.communicatorBytes()
 	info, _ := in.Order.Spec.Kind.Info()
 	e.largest = in.Order.Chunks() == 1 && !info.SplitsBackward
-	for r := range in.Layout.PP {
-		into = append(into, Rank{Rank: r})
-		e.rank(in, stack, &shard, params[r], stages, &into[len(into)-1])
+	for r := range ranks {
+		ranks[r].Rank = r
+		e.rank(in, stack, &shard, params[r], stages, &ranks[r])
 	}
-	return into
+	return ranks
 }
 
 // Stages computes what one micro-batch adds to each model stage. Like Parameters it needs no
@@ -76,14 +76,13 @@ func (e *Evaluator) rank(in *Input, stack Stack, shard *Sharding, params Paramet
 		note.layers(in, s)
 		e.chunks = append(e.chunks, stages[s].Chunk())
 	}
-	out.host = shard.Host != (PerParam{})
-	if in.Offload.Optimizer() || out.host {
+	if in.Offload.Optimizer() || shard.ownHost() {
 		out.Offloaded = shard.onHost().of(params)
 	}
 	if in.Offload.Optimizer() {
 		out.Optimizer = 0
 	}
-	note.states(&params, out, shard.Weights.Copies > 0)
+	note.states(&params, out, shard)
 	e.peak(in, note, stages, r, out)
 	if in.OffloadedLayers > 0 {
 		out.Offloaded += e.offloadedLayers(in, note, stages, r)

@@ -77,22 +77,22 @@ func (n note) stageMemory(mem *StageMemory) {
 }
 
 // states records what a rank keeps from step to step.
-func (n note) states(p *Parameters, out *Rank, copies bool) {
+func (n note) states(p *Parameters, out *Rank, shard *Sharding) {
 	if n.rec != nil { // short enough to be inlined where nobody asks
-		n.allStates(p, out, copies)
+		n.allStates(p, out, shard)
 	}
 }
 
-func (n note) allStates(p *Parameters, out *Rank, copies bool) {
+func (n note) allStates(p *Parameters, out *Rank, shard *Sharding) {
 	less := ""
-	if copies {
+	if shard.Weights.Copies > 0 {
 		less = " - {memory.weights.copies-per-parameter} * " + n.rec.Ref("embedding-parameters")
 	}
 	n.static(p, "weights", "weights", "Memory of weights", less, out.Weights)
 	n.static(p, "gradients", "gradients", "Memory of gradients", "", out.Gradients)
 	n.static(p, "optimizer", "optimizer", "Memory of the optimizer's state", "", out.Optimizer)
 	term := "optimizer"
-	if out.host {
+	if shard.ownHost() {
 		term = "host"
 	}
 	if out.Offloaded > 0 {

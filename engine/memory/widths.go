@@ -27,11 +27,14 @@ type Sharding struct {
 
 // onHost returns what is kept in host memory.
 func (s *Sharding) onHost() PerParam {
-	if s.Host != (PerParam{}) {
+	if s.ownHost() {
 		return s.Host
 	}
 	return s.Optimizer
 }
+
+// ownHost reports whether a ledger says what is in host memory.
+func (s *Sharding) ownHost() bool { return s.Host != (PerParam{}) }
 
 // Bytes returns what a rank with these parameters keeps from step to step on the GPU:
 // weights, gradients and the optimizer state that is not offloaded.
