@@ -158,13 +158,13 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	if !ok || s.ZeRO < 0 || s.ZeRO > 3 {
 		return into
 	}
-	name := s.Stack.Resolve()
-	ledger := name.Traits().Ledger // refuses what it does not have
+	name, traits := s.Stack.Resolve(), s.Stack.Traits()
+	ledger := traits.Ledger // refuses what it does not have
 	if !stack.Offers()[s.ZeRO] && !ledger {
 		warnf("zero-not-offered", ZeRO, "%s does not offer ZeRO-%d: memory is sharded as in the textbook",
 			name, s.ZeRO)
 	}
-	if as := name.Traits().SPAs; s.SP && s.TP > 1 && as != "" {
+	if as := traits.SPAs; s.SP && s.TP > 1 && as != "" {
 		warnf("sp-not-offered", SP, "%s predates sequence parallelism: memory is modelled as in %s", name, as)
 	}
 	if ledger {
@@ -172,7 +172,7 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	} else {
 		into = s.training(into)
 	}
-	if !ledger && name.Traits().DataParallelOnly {
+	if !ledger && traits.DataParallelOnly {
 		for _, d := range [...]struct {
 			id    ID
 			given int

@@ -282,55 +282,37 @@ func (s *Setup) training(into []Problem) []Problem {
 	if !s.Frozen() {
 		frozen = "it needs " + adapters
 	}
-	loss := s.LossKernel()
-	for _, c := range [...]struct {
-		is         bool
-		field      ID
-		what, have string
-	}{
-		{s.Frozen(), LoRA, "LoRA", adapting},
-		{s.BaseDtype != "", BaseDtype, "frozen weights", frozen},
-		{s.Targets != "", "lora-targets", "LoRA", frozen},
-		{s.DoRA, DoRA, "DoRA", frozen},
-		{
-			s.Attention.OnlyLedger(), Attention, "attention kernel to choose",
-			"pytorch, transformers and deepspeed have; allowed: flash, standard",
-		},
-		{s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)"},
-		{s.InBackward, InBackward, "update in the backward", "pytorch has (--calibration pytorch)"},
-		{s.HPZ != 0, HPZ, "second copy of weights", ofDeepSpeed},
-		{s.QWZ, QWZ, "int8 gathers of weights", ofDeepSpeed},
-		{s.QGZ, QGZ, "int4 gradients", ofDeepSpeed},
-		{
-			s.WeightDtype != "", WeightDtype, "weights in bf16",
-			"transformers and pytorch have (--calibration)",
-		},
-		{
-			s.Offload.NVMe(), Offload, "offload to NVMe",
-			ofDeepSpeed,
-		},
-		{s.Offload.Weights() && !s.Offload.NVMe(), Offload, "weights on the host", adapting},
-		{
-			s.Offload == recipe.OffloadActivations, Offload, "offload activations",
-			"pytorch and transformers have (--calibration); of megatron-core see --offload-layers",
-		},
-		{
-			loss.InParts() && !slices.Contains(s.Stack.Traits().Losses, loss), Loss, "loss liger or chunked",
-			adapting + ", torchtitan chunked",
-		},
-		{
-			loss == recipe.ChunkedLoss && s.TrainMTP, Loss, "loss chunked",
-			"its modules of multi-token prediction take unfused",
-		},
-		{s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting},
-	} {
-		if c.is {
+	lacks := func(is bool, field ID, what, have string) {
+		if is {
 			into = append(into, Problem{
-				Code: "stack-lacks", Severity: layout.Error, Field: string(c.field),
-				Message: s.StackName() + " has no " + c.what + " here; " + c.have,
+				Code: "stack-lacks", Severity: layout.Error, Field: string(field),
+				Message: s.StackName() + " has no " + what + " here; " + have,
 			})
 		}
 	}
+	lacks(s.Frozen(), LoRA, "LoRA", adapting)
+	lacks(s.BaseDtype != "", BaseDtype, "frozen weights", frozen)
+	lacks(s.Targets != "", "lora-targets", "LoRA", frozen)
+	lacks(s.DoRA, DoRA, "DoRA", frozen)
+	lacks(s.Attention.OnlyLedger(), Attention, "attention kernel to choose",
+		"pytorch, transformers and deepspeed have; allowed: flash, standard")
+	lacks(s.Compile, "compile", "switch of torch.compile", "pytorch has (--calibration pytorch)")
+	lacks(s.InBackward, InBackward, "update in the backward", "pytorch has (--calibration pytorch)")
+	lacks(s.HPZ != 0, HPZ, "second copy of weights", ofDeepSpeed)
+	lacks(s.QWZ, QWZ, "int8 gathers of weights", ofDeepSpeed)
+	lacks(s.QGZ, QGZ, "int4 gradients", ofDeepSpeed)
+	lacks(s.WeightDtype != "", WeightDtype, "weights in bf16",
+		"transformers and pytorch have (--calibration)")
+	lacks(s.Offload.NVMe(), Offload, "offload to NVMe", ofDeepSpeed)
+	lacks(s.Offload.Weights() && !s.Offload.NVMe(), Offload, "weights on the host", adapting)
+	lacks(s.Offload == recipe.OffloadActivations, Offload, "offload activations",
+		"pytorch and transformers have (--calibration); of megatron-core see --offload-layers")
+	loss := s.LossKernel()
+	lacks(loss.InParts() && !slices.Contains(s.Stack.Traits().Losses, loss), Loss, "loss liger or chunked",
+		adapting+", torchtitan chunked")
+	lacks(loss == recipe.ChunkedLoss && s.TrainMTP, Loss, "loss chunked",
+		"its modules of multi-token prediction take unfused")
+	lacks(s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting)
 	return into
 }
 

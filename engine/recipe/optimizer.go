@@ -59,12 +59,7 @@ type update struct {
 func updates() [12]update {
 	const narrow, paged = true, true
 	return [...]update{
-		{
-			Adam, Adam,
-			States{Moments: 2},
-			false,
-			"adamw_torch_fused adamw_apex_fused adamw_torch_npu_fused adamw",
-		},
+		adam(),
 		{AdamNoMaster, Adam, States{Moments: 2}, false, ""},
 		{SGDMomentum, SGDMomentum, States{Moments: 1}, false, ""},
 		{AdamForeach, Adam, States{Moments: 2}, true, "adamw_torch"},
@@ -76,6 +71,15 @@ func updates() [12]update {
 		{SGDPlain, SGDPlain, States{}, true, "sgd"},
 		{Adafactor, Adafactor, States{Factored: true}, true, "adafactor"},
 		{Muon, Muon, States{Moments: 1, Matrices: true}, true, ""},
+	}
+}
+
+func adam() update {
+	return update{
+		Adam, Adam,
+		States{Moments: 2},
+		false,
+		"adamw_torch_fused adamw_apex_fused adamw_torch_npu_fused adamw",
 	}
 }
 
@@ -99,6 +103,9 @@ func (o Optimizer) Known() bool { return o.row().word == o }
 
 // row looks an optimizer up; of an unknown one it is the default's.
 func (o Optimizer) row() update {
+	if o == Adam { // the usual one, without making the table: each evaluation asks several times
+		return adam()
+	}
 	table := updates()
 	for i := range table {
 		if table[i].word == o {
