@@ -6,6 +6,8 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/advise"
+	"meshscope/engine/compare"
+	"meshscope/engine/search"
 	"meshscope/engine/units"
 )
 
@@ -71,6 +73,46 @@ func TestKnobsAreBrief(t *testing.T) {
 	} {
 		if got := rows[c.row][c.column].Text; got != c.want {
 			t.Errorf("row %d, column %d: %q, want %q", c.row, c.column, got, c.want)
+		}
+	}
+}
+
+// TestWholeRunAndItsDeadline: what the run takes and costs, whether that is in time, else the first move that
+// is, else how far it is.
+func TestWholeRunAndItsDeadline(t *testing.T) {
+	cost := 1.5e6
+	run := func(seconds units.Seconds) engine.Report {
+		return engine.Report{
+			Time: &engine.Time{Step: 2}, Memory: &engine.Memory{Fits: true},
+			Run: &engine.Run{
+				Tokens: 1e12, Seconds: seconds, Days: float64(seconds) / 86400, GPUHours: 5e5,
+				Cost: &cost,
+			},
+		}
+	}
+	fast := advise.Move{Fits: true, PessimisticStep: 2, Report: run(2 * 86400)}
+	fast.Changes = []compare.Change{{Field: "tp", A: "1", B: "2"}}
+	for want, of := range map[string]Advice{
+		"":                                 {},
+		"It meets the deadline of 5 days.": {Deadline: 5 * 86400},
+		"It misses the deadline of 3 days; the first move that meets it: tp 2.": {Deadline: 3 * 86400},
+		"It misses the deadline of 1 day, and no move listed meets it.":         {Deadline: 86400},
+		"It misses the deadline of 1 hour, and no move listed meets it: the search for what would meet it " +
+			"was stopped.": {Deadline: 3600, Missed: &search.Missed{Stopped: true}},
+	} {
+		of.Advice = &advise.Advice{Report: run(4 * 86400), PessimisticStep: 2, Moves: []advise.Move{fast}}
+		section, said := of.run(), ""
+		for _, b := range section.Blocks {
+			if line, ok := b.(Sentence); ok {
+				said += string(line)
+			}
+		}
+		if said != want || !strings.Contains(section.Lead, "1.00 T tokens in 4.0") ||
+			!strings.Contains(section.Lead, "GPU-hours, $") {
+			t.Errorf("%s: %q, not %q", section.Lead, said, want)
+		}
+		if got := of.InTime(); of.Deadline > 0 && got != (of.Deadline > 86400) {
+			t.Errorf("%q: in time %v", want, got)
 		}
 	}
 }
