@@ -16,15 +16,18 @@ type Column[R any] struct {
 	Help   string
 	Figure string // the figure of the report that it shows
 
-	Unit    record.Unit      // of its values
-	Value   func(*R) float64 // NaN: there is none; nil: a column of words
-	Text    func(*R) string  // the word; of a figure what a list shows, nil: as its unit is written
-	Choices []string         // words that it can have, those with more behind them with a colon; nil: any
-	Mark    func(*R) string  // what stands before a figure; nil: nothing
-	Down    bool             // large values first
+	Unit    record.Unit          // of its values
+	Units   func(*R) record.Unit // where rows differ in it: what stands below the head has it
+	Signed  bool                 // a change, which has a plus too
+	Value   func(*R) float64     // NaN: there is none; nil: a column of words
+	Text    func(*R) string      // the word; of a figure what a list shows, nil: as its unit is written
+	Choices []string             // words that it can have, those with more behind them with a colon; nil: any
+	Mark    func(*R) string      // what stands before a figure; nil: nothing
+	Down    bool                 // large values first
 
 	Drop       int  // of columns that say as much, the larger leaves a list that is too narrow; 0: never
 	Aside      bool // only where somebody asks for it
+	Cut        bool // words that are cut where there is less room, not left out
 	OnlyVaried bool // no column where all rows agree
 	Knob       bool // a part of the layout, not a figure of it
 	Degree     bool // of GPUs: 1 says nothing
@@ -39,7 +42,10 @@ func (c *Column[R]) Brief(r *R) string {
 	if c.Text != nil {
 		return c.Text(r)
 	}
-	text := figure.Bare(c.Unit, c.Value(r))
+	text := c.plus(r) + figure.Bare(c.Unit, c.Value(r))
+	if c.Units != nil {
+		text = c.Cell(r).Text
+	}
 	if c.Mark != nil {
 		text = c.Mark(r) + text
 	}
@@ -54,10 +60,23 @@ func (c *Column[R]) Cell(r *R) Cell {
 	if c.Words() {
 		return Word(c.Text(r))
 	}
-	if v := c.Value(r); !math.IsNaN(v) {
-		return Figure(c.Unit, v)
+	v, unit := c.Value(r), c.Unit
+	if c.Units != nil {
+		unit = c.Units(r)
 	}
-	return Word("")
+	if math.IsNaN(v) {
+		return Word("")
+	}
+	cell := Figure(unit, v)
+	cell.Text = c.plus(r) + cell.Text
+	return cell
+}
+
+func (c *Column[R]) plus(r *R) string {
+	if c.Signed && c.Value(r) > 0 {
+		return "+"
+	}
+	return ""
 }
 
 // ColumnOf returns the place of a column by any of its names; -1: there is none.
@@ -91,5 +110,20 @@ func List[R any](title string, columns []Column[R], rows []R) Table {
 		}
 		t.add(cells...)
 	}
+	t.Spare = spare(columns, t.Head)
 	return t
+}
+
+// spare returns the heads of columns that a narrow terminal leaves out, the first one first.
+func spare[R any](columns []Column[R], heads []string) []string {
+	const most = 20
+	var out []string
+	for drop := most; drop > 0; drop-- {
+		for i := range columns {
+			if columns[i].Drop == drop {
+				out = append(out, heads[i])
+			}
+		}
+	}
+	return out
 }

@@ -16,20 +16,20 @@ func (o *Search) table(s *Section, list []search.Found) {
 	rows := o.candidates(list)
 	columns := CandidateColumns()
 	if !bandsAgree(list) {
-		columns = append(columns, Column[Candidate]{Head: "±step", Text: func(r *Candidate) string {
-			return (&list[r.Rank-1].Report.Time.Evidence).Band("±")
-		}}, Column[Candidate]{Head: "±GiB", Text: func(r *Candidate) string {
-			return (&list[r.Rank-1].Report.Memory.Evidence).Band("±")
-		}})
+		columns = append(columns, Column[Candidate]{
+			Head: "±step", Drop: 10,
+			Text: func(r *Candidate) string { return list[r.Rank-1].Report.Time.Band("±") },
+		}, Column[Candidate]{
+			Head: "±GiB", Drop: 19,
+			Text: func(r *Candidate) string { return list[r.Rank-1].Report.Memory.Band("±") },
+		})
 	}
 	slices.SortStableFunc(columns[1:], func(a, b Column[Candidate]) int { // knobs before figures
 		return cmp.Compare(figure.OnOff(b.Knob), figure.OnOff(a.Knob))
 	})
-	t := &Table{
-		Rows:  make([][]Cell, len(rows)),
-		Spare: []string{"±GiB", "tok/s/GPU", "m", "±step", "schedule", "free GiB"},
-	}
+	t := &Table{Rows: make([][]Cell, len(rows))}
 	var same []string
+	var shown []Column[Candidate]
 	for i := range columns {
 		c := &columns[i]
 		first := c.Brief(&rows[0])
@@ -48,12 +48,13 @@ func (o *Search) table(s *Section, list []search.Found) {
 		if c.Knob {
 			head = append(c.Names, c.ID)[0] // as its flag is called
 		}
-		t.Head = append(t.Head, head)
+		shown, t.Head = append(shown, *c), append(t.Head, head)
 		for n := range rows {
 			t.Rows[n] = append(t.Rows[n], c.line(&rows[n]))
 		}
 	}
 	t.Head[0] = "rank"
+	t.Spare = spare(shown, t.Head)
 	s.add(t)
 	if len(same) > 0 {
 		s.say("all layouts: " + strings.Join(same, ", "))

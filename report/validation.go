@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"slices"
 
-	"meshscope/engine"
 	"meshscope/engine/record"
 	"meshscope/engine/units"
 	"meshscope/presets"
 	"meshscope/presets/curves"
 	"meshscope/presets/published"
+	"meshscope/report/figure"
 )
 
 // Validation compares the model with published measurements.
@@ -43,9 +43,9 @@ func (v *Validation) Document(byRow bool) *Document {
 	add("Pooled", "step times over several groups; unknown recomputation counts as none",
 		pooledFigures(v.Pooled))
 	add("Fitted", "some constants were fitted to these runs (see presets/calibrations)",
-		GroupErrors(v.Groups, func(r *published.Result) bool { return r.Fitted }))
+		groupErrors(v.Groups, true))
 	add("Not fitted", "no constant was fitted to these runs",
-		GroupErrors(v.Groups, func(r *published.Result) bool { return !r.Fitted }))
+		groupErrors(v.Groups, false))
 	add("Recomputation unknown", "counted as none above; how many were measured between none and full",
 		intervals(v.Intervals))
 	add("Left out", "published runs that are not compared", omissions(v.LeftOut))
@@ -56,7 +56,9 @@ func (v *Validation) Document(byRow bool) *Document {
 		fits(v.Fits))
 	out.Sections = append(out.Sections, curveSections(v.Curves)...)
 	if byRow {
-		add("Runs", "", RunErrors(v.Rows, nil))
+		c := RunColumns()
+		runs := List("", slices.Concat(c[:2], c[9:], c[5:8]), v.Rows) // without setups
+		add("Runs", "", &runs)
 	}
 	return out
 }
@@ -204,59 +206,97 @@ func omissions(list []published.Omission) *Table {
 	return t
 }
 
-// GroupErrors returns the errors of the groups of runs for which shown is true; those of
-// other tools and of one fitted constant stand next to them.
-func GroupErrors(results []published.Result, shown func(*published.Result) bool) *Table {
-	t := &Table{Head: []string{
-		"group", "metric", "runs", "mean", "median", "p90", "largest", "fitted",
-		"left out", "refit", "constant", "other tool", "its mean",
-	}, Spare: []string{"constant", "its mean", "other tool", "p90", "refit"}}
-	share := func(x float64) Cell {
-		if x == 0 {
-			return right("-")
-		}
-		return written(fmt.Sprintf("%.1f %%", 100*x), record.Share, x)
-	}
-	for i := range results {
-		if r := &results[i]; shown(r) {
-			t.add(Word(r.Name), Word(metricWord(r.Metric)), Figure(record.Count, float64(r.Rows)),
-				share(r.Mean), share(r.Median), share(r.P90), share(r.Max),
-				YesNo(r.Fitted), perhapsShare(r.RefitMedian), perhapsShare(r.ConstantsMedian),
-				share(r.Constant), Word(r.Peer), share(r.PeerMean))
+// GroupColumns returns the columns of a list of groups of runs: their errors, next to them those of one
+// fitted constant and of other tools.
+func GroupColumns() []Column[published.Result] {
+	type group = published.Result
+	share := func(id, head string, drop int, value func(*group) float64) Column[group] {
+		return Column[group]{
+			ID: id, Head: head, Drop: drop, Unit: record.Share, Aside: head == "",
+			Value: func(r *group) float64 { return known(value(r)) },
 		}
 	}
-	return t
+	return []Column[group]{
+		{ID: "group", Text: func(r *group) string { return r.Name }},
+		{ID: "metric", Aside: true, Text: func(r *group) string { return metricWord(r.Metric) }},
+		{
+			ID: "runs", Head: "rows", Unit: record.Count,
+			Value: func(r *group) float64 { return float64(r.Rows) },
+		},
+		share("mean", "mean %", 0, func(r *group) float64 { return r.Mean }),
+		share("median", "median", 0, func(r *group) float64 { return r.Median }),
+		share("p90", "", 2, func(r *group) float64 { return r.P90 }),
+		share("largest", "max", 0, func(r *group) float64 { return r.Max }),
+		{ID: "fitted", Aside: true, Text: func(r *group) string { return figure.YesNo(r.Fitted) }},
+		share("left out", "", 0, func(r *group) float64 { return orZero(r.RefitMedian) }),
+		share("refit", "", 1, func(r *group) float64 { return orZero(r.ConstantsMedian) }),
+		share("constant", "constant", 3, func(r *group) float64 { return r.Constant }),
+		{
+			ID: "other tool", Head: "best peer", Drop: 5, Cut: true,
+			Text: func(r *group) string { return r.Peer },
+		},
+		share("its mean", "", 4, func(r *group) float64 { return r.PeerMean }),
+	}
 }
 
-// RunErrors returns runs, measured next to predicted. With setup, which returns the setup
-// of a row, the table has its model and machine and the source too.
-func RunErrors(rows []published.Row, setup func(i int) *engine.Setup) *Table {
-	t := &Table{
-		Head:  []string{"run", "group", "metric", "measured", "predicted", "error"},
-		Spare: []string{"group", "GPU", "source", "model"},
+func orZero(x *float64) float64 {
+	if x == nil {
+		return 0
 	}
-	if setup != nil {
-		t.Head = []string{"run", "group", "model", "GPU", "GPUs", "measured", "predicted", "error", "source"}
+	return *x
+}
+
+// groupErrors returns the errors of the groups that constants were fitted to, or of the others.
+func groupErrors(results []published.Result, fitted bool) *Table {
+	columns := GroupColumns()
+	t := List("", columns, slices.DeleteFunc(slices.Clone(results),
+		func(r published.Result) bool { return r.Fitted != fitted }))
+	for _, row := range t.Rows {
+		for j := range row {
+			if !columns[j].Words() && !row[j].Number {
+				row[j] = right("-")
+			}
+		}
 	}
-	for i := range rows {
-		r := &rows[i]
-		value := func(x float64) Cell { return Figure(record.Seconds, x) }
-		if r.Metric == published.MemoryGiB {
-			value = func(x float64) Cell { return Figure(record.Memory, float64(units.Bytes(x)*units.GiB)) }
-		}
-		figures := []Cell{
-			value(r.Measured), value(r.Predicted),
-			written(fmt.Sprintf("%+.1f %%", 100*r.Error), record.Share, r.Error),
-		}
-		of := []Cell{Word(metricWord(r.Metric))}
-		if setup != nil {
-			s := setup(i)
-			of = []Cell{Word(s.Model.Name), Word(s.Cluster.GPU.Name), Figure(record.Count, float64(s.GPUs))}
-			figures = append(figures, Word(r.Source))
-		}
-		t.add(slices.Concat([]Cell{Word(r.ID), Word(r.Group)}, of, figures)...)
+	return &t
+}
+
+// RunColumns returns the columns of a list of published runs, measured next to predicted.
+func RunColumns() []Column[published.Row] {
+	type run = published.Row
+	word := func(id string, text func(r *run) string) Column[run] {
+		return Column[run]{ID: id, Aside: true, Text: text}
 	}
-	return t
+	value := func(id string, value func(r *run) float64) Column[run] {
+		unit := func(r *run) (record.Unit, float64) {
+			if r.Metric == published.MemoryGiB {
+				return record.Memory, value(r) * float64(units.GiB)
+			}
+			return record.Seconds, value(r)
+		}
+		return Column[run]{
+			ID: id, Head: id, Units: func(r *run) record.Unit { u, _ := unit(r); return u },
+			Value: func(r *run) float64 { _, v := unit(r); return v },
+		}
+	}
+	return []Column[run]{
+		{ID: "run", Text: func(r *run) string { return r.ID }},
+		{ID: "group", Aside: true, Drop: 1, Text: func(r *run) string { return r.Group }},
+		word("model", func(r *run) string { return r.Run.Setup.Model.Name }),
+		word("GPU", func(r *run) string { return r.Run.Setup.Cluster.GPU.Name }),
+		{
+			ID: "GPUs", Aside: true, Unit: record.Count,
+			Value: func(r *run) float64 { return float64(r.Run.Setup.GPUs) },
+		},
+		value("measured", func(r *run) float64 { return r.Measured }),
+		value("predicted", func(r *run) float64 { return r.Predicted }),
+		{
+			ID: "error", Head: "error %", Unit: record.Share, Signed: true,
+			Value: func(r *run) float64 { return r.Error },
+		},
+		word("source", func(r *run) string { return r.Source }),
+		word("metric", func(r *run) string { return metricWord(r.Metric) }),
+	}
 }
 
 // metricWord names what was measured.

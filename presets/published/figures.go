@@ -50,7 +50,7 @@ func stepRows(e *engine.Evaluator, groups []Group, wanted func(id string) bool) 
 		_, rows := Compare(e, g)
 		for _, row := range rows {
 			if row.Metric == StepSeconds {
-				j.rows, j.runs = append(j.rows, row), append(j.runs, row.run)
+				j.rows, j.runs = append(j.rows, row), append(j.runs, row.Run)
 			}
 		}
 	}

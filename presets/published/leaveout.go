@@ -82,7 +82,7 @@ func (r *Refit) Errors(rows []Row) []float64 {
 		if row.Metric != StepSeconds {
 			continue
 		}
-		if f, ok := r.factor(row.Group, &row.run.Setup); ok {
+		if f, ok := r.factor(row.Group, &row.Run.Setup); ok {
 			out = append(out, math.Abs(f*row.Predicted/row.Measured-1))
 		}
 	}

@@ -193,7 +193,7 @@ func (f *Refits) fit(without string) refitted {
 // row; rows with a constant that no other series decides are left out.
 func (f *Refits) Errors(rows []Row) (out []float64) {
 	for i := range rows {
-		r := f.runs[rows[i].run]
+		r := f.runs[rows[i].Run]
 		if r == nil || rows[i].Metric != StepSeconds {
 			continue
 		}

@@ -17,8 +17,8 @@ type Row struct {
 	Predicted float64 `json:"predicted"`
 	Error     float64 `json:"error"` // predicted over measured, less 1
 	Place     int     `json:"-"`     // of the run in its group; ids of the sweep's jobs are not unique
+	Run       *Run    `json:"-"`
 	work      float64
-	run       *Run
 }
 
 // Metrics of a Row.
@@ -59,7 +59,7 @@ func Compare(e *engine.Evaluator, g *Group) (results []Result, rows []Row) {
 		if p == nil {
 			continue
 		}
-		row := Row{ID: r.ID, Group: g.ID, Source: r.Source, Place: i, run: r}
+		row := Row{ID: r.ID, Group: g.ID, Source: r.Source, Place: i, Run: r}
 		if r.Step > 0 {
 			row.Metric, row.Measured, row.Predicted = StepSeconds, r.Step, p.step
 			row.Error = row.Predicted/row.Measured - 1

@@ -3,7 +3,6 @@ package table
 import (
 	"slices"
 
-	"meshscope/report"
 	"meshscope/ui/widget"
 )
 
@@ -16,20 +15,22 @@ type Form struct {
 // Form chooses columns by what the rows differ in: those that tell rows apart which otherwise look
 // alike come first, those in which all agree last. Rows are all that were found, so that moving,
 // ordering and filtering leave the choice alone.
-func (t *Table[R]) Form(rows []R, w int, text func(c *report.Column[R], r *R) string,
-	skip func(c *report.Column[R]) bool,
-) Form {
+func (t *Table[R]) Form(rows []R, w int, look *Look[R]) Form {
+	w -= look.Room
 	texts := make([][]string, len(t.All))
 	s := Form{widths: make([]int, len(t.All))}
 	var open []int
 	used := Gap
 	for i := range t.All {
 		c := &t.All[i]
-		if t.Hidden[i] || skip(c) {
+		if t.Hidden[i] || look.Skip != nil && look.Skip(c) {
 			continue
 		}
 		for n := range rows {
-			texts[i] = append(texts[i], text(c, &rows[n]))
+			if t.Wide && i == 0 {
+				break
+			}
+			texts[i] = append(texts[i], look.text(c, &rows[n], w))
 		}
 		if c.OnlyVaried && !varies(texts[i]) {
 			continue
@@ -49,13 +50,20 @@ func (t *Table[R]) Form(rows []R, w int, text func(c *report.Column[R], r *R) st
 		best := t.next(open, texts, kinds)
 		i := open[best]
 		open = slices.Delete(open, best, best+1)
-		if used+s.widths[i] > w {
-			continue
+		if c, left := &t.All[i], w-used; s.widths[i] > left {
+			if !c.Cut || widget.Width(c.Head)+2 > left {
+				continue
+			}
+			s.widths[i] = left
 		}
 		s.Cols, used = append(s.Cols, i), used+s.widths[i]
 		kinds = split(kinds, texts[i], t.All[i].Knob)
 	}
 	slices.Sort(s.Cols)
+	if t.Wide || used > w && t.All[0].Words() {
+		s.widths[0] += w - used
+		return s
+	}
 	s.spread(slices.IndexFunc(s.Cols, func(i int) bool { return t.All[i].Knob }), w-used)
 	return s
 }
@@ -86,10 +94,13 @@ func (t *Table[R]) width(i int, texts []string) int {
 	for _, text := range texts {
 		w = max(w, widget.Width(text))
 	}
-	if c.Words() {
-		return min(w, widestWord) + 2 // they do not end where the number before them does
+	switch {
+	case i == 0 || !c.Words():
+		return w + 1
+	case !c.Cut:
+		w = min(w, widestWord)
 	}
-	return w + 1
+	return w + 2 // words do not end where the number before them does
 }
 
 // widestWord is how much of a word a column shows.

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"meshscope/report"
-	"meshscope/themes"
 	"meshscope/ui/screen"
 	"meshscope/ui/textbox"
 	"meshscope/ui/widget"
@@ -15,6 +14,7 @@ import (
 // Table is how rows are listed: its first column names them and never leaves.
 type Table[R any] struct {
 	All    []report.Column[R]
+	Wide   bool   // the first column takes the room that the others leave
 	Hidden []bool // by the user, of All
 	Column int    // under the cursor, of All
 	Asked  bool   // the cursor came to the column last: the status says what it is
@@ -33,7 +33,14 @@ const Gap = 2
 
 // New returns a list with these columns; those that somebody must ask for are hidden.
 func New[R any](all []report.Column[R]) Table[R] {
-	t := Table[R]{All: all, Input: textbox.New(80), Hidden: make([]bool, len(all))}
+	t := Plain(all, 0)
+	t.Input, t.Sort = textbox.New(80), 0
+	return *t
+}
+
+// Plain returns a list that is neither sorted nor filtered, with the cursor on a row.
+func Plain[R any](all []report.Column[R], row int) *Table[R] {
+	t := &Table[R]{All: all, Sort: -1, Row: row, Hidden: make([]bool, len(all))}
 	for i := range all {
 		t.Hidden[i] = all[i].Aside
 	}
@@ -85,75 +92,6 @@ func (t *Table[R]) Under(rows []R) *R {
 		return nil
 	}
 	return &rows[min(max(t.Row, 0), len(rows)-1)]
-}
-
-// Seen returns the rows on n lines, that of the cursor among them. One that is pinned (-1: none) takes
-// the last line where it is beyond the page, and the pages are a line shorter.
-func Seen(rows, at, pinned, n int) []int {
-	from := widget.Page(at, n, rows)
-	beyond := pinned >= 0 && n >= 4 && (pinned < from || pinned >= from+n)
-	if beyond {
-		n--
-		from = widget.Page(at, n, rows)
-	}
-	out := make([]int, 0, max(n, 0)+1)
-	for i := from; i < min(from+n, rows); i++ {
-		out = append(out, i)
-	}
-	switch {
-	case !beyond:
-	case !slices.Contains(out, pinned):
-		out = append(out, pinned)
-	case from+n < rows:
-		out = append(out, from+n)
-	case from > 0:
-		out = slices.Insert(out, 0, from-1)
-	}
-	return out
-}
-
-// Head draws the heads of the columns; focus shows which one is under the cursor.
-func (t *Table[R]) Head(in *screen.Context, form *Form, w int, focus bool) string {
-	l := widget.NewLine(w).Gap(Gap)
-	for _, i := range form.Cols {
-		c := &t.All[i]
-		text, role := c.Head, themes.Muted
-		if i == t.Sort {
-			sign := in.Glyphs.Down
-			if c.Down == t.Back {
-				sign = in.Glyphs.Up
-			}
-			text += sign
-			role = themes.Strong
-		}
-		if i == t.Column && focus {
-			role = themes.Accent
-		}
-		t.Cell(in, l, i, form.widths[i], in.Paint(role), text)
-	}
-	return l.String()
-}
-
-// Cells draws a row after its marks, each column in its role.
-func (t *Table[R]) Cells(in *screen.Context, l *widget.Line, form *Form,
-	text func(c *report.Column[R]) string, role func(c *report.Column[R], text string) themes.Role,
-) string {
-	l.To(Gap)
-	for _, i := range form.Cols {
-		words := text(&t.All[i])
-		t.Cell(in, l, i, form.widths[i], in.Paint(role(&t.All[i], words)), words)
-	}
-	return l.String()
-}
-
-// Cell writes a text into a column of that width.
-func (t *Table[R]) Cell(in *screen.Context, l *widget.Line, i, width int, p themes.Paint, text string) {
-	end := l.Used() + width
-	if t.All[i].Words() {
-		l.Gap(2).Put(p, in.Cut(text, width-2)).To(end)
-		return
-	}
-	l.RightAligned(p, text, end)
 }
 
 // Click puts the cursor on the column whose head is at a cell, and orders by it.

@@ -81,18 +81,14 @@ func TestDrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &screen.Context{Theme: palette.Resolve(colorprofile.ASCII), Glyphs: glyphs}
+	list.Row = 1
 	for w, want := range map[int]string{30: "city GiB", 9: "city"} {
-		form := list.Form(rows, w, func(c *report.Column[city], r *city) string { return c.Brief(r) },
-			func(*report.Column[city]) bool { return false })
-		head := strings.ReplaceAll(ansi.Strip(list.Head(in, &form, w, true)), glyphs.Up, " ")
-		head = strings.TrimRight(head, " ")
+		lines := list.Lines(in, rows, w, 4, -1, &Look[city]{})
+		head := strings.TrimRight(strings.ReplaceAll(ansi.Strip(lines[0]), glyphs.Up, " "), " ")
 		if got := strings.Join(strings.Fields(head), " "); got != want {
 			t.Errorf("%d cells: %q, want %q", w, got, want)
 		}
-		l := widget.NewLine(w)
-		line := strings.TrimRight(ansi.Strip(list.Cells(in, l, &form,
-			func(c *report.Column[city]) string { return c.Brief(&rows[1]) },
-			func(*report.Column[city], string) themes.Role { return themes.Text })), " ")
+		line := strings.TrimRight(ansi.Strip(lines[2]), " ")
 		if w == 30 && (!strings.HasSuffix(line, "454.0") || len(line) != len(head)) {
 			t.Errorf("%q below %q", line, head)
 		}

@@ -122,10 +122,8 @@ func (r *result) has(run *row) bool {
 // row is one figure of one run.
 type row struct {
 	published.Row
-	group, run int // groups[group].Runs[run]
+	group int // in groups
 }
-
-func (d *data) setup(r *row) *engine.Setup { return &d.groups[r.group].Runs[r.run].Setup }
 
 // Refresh asks for the data that the screen lacks: to be called when it is opened. The
 // runs are compared once; later calls ask for nothing.
@@ -171,7 +169,7 @@ func compare(ctx context.Context, groups []published.Group) *data {
 			d.results = append(d.results, result{Result: r, group: g})
 		}
 		for _, r := range rows {
-			d.rows = append(d.rows, row{Row: r, group: g, run: r.Place})
+			d.rows = append(d.rows, row{Row: r, group: g})
 		}
 	}
 	return d
@@ -233,7 +231,7 @@ func (v *View) Render(in *screen.Context) []string {
 	}
 	a := v.arrange(w, h)
 	near := v.nearest(in)
-	tables := append(v.groupTable(in, a.tables, a.groups), v.rowTable(in, near, a.tables, a.rows)...)
+	tables := append(v.groupList(in, a.tables, a.groups), v.runList(in, near, a.tables, a.rows)...)
 	if a.plot == 0 {
 		return widget.Height(append(lines, tables...), w, h)
 	}

@@ -81,14 +81,15 @@ func invented() *data {
 			if g == 2 {
 				s.Model.ID, s.Model.Name = "other", "Other 7B"
 			}
-			run := published.Run{
+			run := &published.Run{
 				ID: fmt.Sprintf("%s-%03d", id, i+1), Setup: s,
 				Step: 0.3 * math.Pow(2.3, float64(i+g)),
 			}
-			group.Runs = append(group.Runs, run)
+			group.Runs = append(group.Runs, *run)
 			off := 0.01 * float64((i*7+g*5)%40-20)
-			d.rows = append(d.rows, row{group: g, run: i, Row: published.Row{
-				ID: run.ID, Group: id, Source: group.Source, Metric: published.StepSeconds,
+			d.rows = append(d.rows, row{group: g, Row: published.Row{
+				ID: run.ID, Run: run, Place: i, Group: id, Source: group.Source,
+				Metric:   published.StepSeconds,
 				Measured: run.Step, Predicted: run.Step * (1 + off), Error: off,
 			}})
 		}
@@ -97,7 +98,7 @@ func invented() *data {
 			d.results = append(d.results, lineOf(result, g))
 			d.rows = append(d.rows,
 				row{Row: published.Row{
-					ID: group.Runs[0].ID, Group: id, Metric: published.MemoryGiB,
+					ID: group.Runs[0].ID, Run: &group.Runs[0], Group: id, Metric: published.MemoryGiB,
 					Measured: 60, Predicted: 66, Error: 0.1,
 				}})
 		}
@@ -155,7 +156,7 @@ func TestNearestGroupsFirst(t *testing.T) {
 		if r.Group != "blog-of-someone" {
 			continue
 		}
-		in.Setup = v.data.setup(r)
+		in.Setup = &r.Run.Setup
 		v.Refresh(in)
 		if got := v.listed()[1].Name; got != r.Group {
 			t.Fatalf("%s: %s leads", r.ID, got)
@@ -261,7 +262,7 @@ func TestEveryRunLoads(t *testing.T) {
 	for i, at := range rows {
 		_, do := screen.Press(v, in.At(120, 32), "enter")
 		r := &v.data.rows[at]
-		if do.Setup == nil || *do.Setup != *v.data.setup(r) || !engine.Legal(*do.Setup) ||
+		if do.Setup == nil || *do.Setup != r.Run.Setup || !engine.Legal(*do.Setup) ||
 			!strings.Contains(do.Text, r.ID) || !strings.Contains(do.Text, r.Source) {
 			t.Fatalf("row %d %s: %q", i, r.ID, do.Text)
 		}

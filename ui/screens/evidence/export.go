@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"meshscope/engine"
 	"meshscope/presets/published"
 	"meshscope/report"
 	"meshscope/ui/screen"
@@ -17,24 +16,24 @@ func (v *View) Tables(*screen.Context) []report.Table {
 	if v.data == nil {
 		return nil
 	}
-	var results []published.Result
-	for _, r := range v.listed() {
-		results = append(results, r.Result)
-	}
-	groups := report.GroupErrors(results, func(*published.Result) bool { return true })
-	groups.Title = "published runs by group, errors of the " + v.metricWord()
-	shown := v.shown()
-	var rows []published.Row
-	for _, i := range shown {
-		rows = append(rows, v.data.rows[i].Row)
-	}
-	runs := report.RunErrors(rows, func(i int) *engine.Setup { return v.data.setup(&v.data.rows[shown[i]]) })
 	name := v.group
 	if name == "" {
 		name = "all groups"
 	}
-	runs.Title = "runs of " + name + ", " + v.metricWord()
-	return []report.Table{*groups, *runs}
+	return []report.Table{
+		report.List("published runs by group, errors of the "+v.metricWord(), report.GroupColumns(),
+			v.results()),
+		report.List("runs of "+name+", "+v.metricWord(), report.RunColumns(), v.runs()),
+	}
+}
+
+// results returns the errors of the groups that are listed.
+func (v *View) results() []published.Result {
+	var out []published.Result
+	for _, r := range v.listed() {
+		out = append(out, r.Result)
+	}
+	return out
 }
 
 // metricWord returns the figure that is shown.

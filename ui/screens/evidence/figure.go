@@ -43,6 +43,6 @@ func (v *View) SetupAtCursor(*screen.Context) (*engine.Setup, string) {
 		return nil, ""
 	}
 	r := &v.data.rows[rows[v.cursor(rows)]]
-	s := *v.data.setup(r)
+	s := r.Run.Setup
 	return &s, "published run " + r.ID
 }

@@ -148,7 +148,7 @@ func (v *View) take() screen.Request {
 		return screen.Request{}
 	}
 	r := &v.data.rows[rows[v.cursor(rows)]]
-	return screen.Take(*v.data.setup(r), "published run "+r.ID+": "+r.Source)
+	return screen.Take(r.Run.Setup, "published run "+r.ID+": "+r.Source)
 }
 
 // Mouse chooses a group or a run; a second click on a run takes it.
@@ -171,25 +171,21 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 	}
 	if groups {
 		list := v.listed()
-		i := y - bandLines - 1 + widget.Page(v.chosen(list), a.groups-1, len(list))
-		if y == bandLines || i >= len(list) {
-			return false, screen.Request{}
+		t := v.groupTable()
+		hit, _ := t.Point(len(list), -1, y-bandLines, a.groups)
+		if hit {
+			v.choose(list, t.Row)
+			v.inRows = false
 		}
-		v.choose(list, i)
-		v.inRows = false
-		return true, screen.Request{}
+		return hit, screen.Request{}
 	}
-	rows := v.shown()
-	at := v.cursor(rows)
-	i := y - bandLines - a.groups - 1 + widget.Page(at, a.rows-1, len(rows))
-	if y == bandLines+a.groups || i >= len(rows) {
-		return false, screen.Request{}
-	}
-	if v.inRows && i == at {
+	t := v.runTable()
+	hit, again := t.Point(len(v.shown()), -1, y-bandLines-a.groups, a.rows)
+	if again && v.inRows {
 		return true, v.take()
 	}
-	v.row, v.inRows = i, true
-	return true, screen.Request{}
+	v.row, v.inRows = t.Row, v.inRows || hit
+	return hit, screen.Request{}
 }
 
 // Status explains the group or the run under the cursor.
@@ -204,7 +200,7 @@ func (v *View) Status(in *screen.Context) string {
 	if v.inRows {
 		if rows := v.shown(); len(rows) > 0 {
 			r := &v.data.rows[rows[v.cursor(rows)]]
-			return in.Cut(r.ID+": "+report.RunWords(v.data.setup(r))+". "+r.Source, w)
+			return in.Cut(r.ID+": "+report.RunWords(&r.Run.Setup)+". "+r.Source, w)
 		}
 	}
 	list := v.listed()

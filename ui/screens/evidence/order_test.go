@@ -23,13 +23,13 @@ func TestNearestRunsFirst(t *testing.T) {
 		v.Refresh(in)
 		rows, before := v.shown(), -1.0
 		for _, i := range rows {
-			far := engine.Distance(&s, v.data.setup(&v.data.rows[i]))
+			far := engine.Distance(&s, &v.data.rows[i].Run.Setup)
 			if far < before {
 				t.Fatalf("%d GPUs: a run %g away is listed behind one %g away", gpus, far, before)
 			}
 			before = far
 		}
-		if first := v.data.setup(&v.data.rows[rows[0]]); first.GPUs != gpus {
+		if first := &v.data.rows[rows[0]].Run.Setup; first.GPUs != gpus {
 			t.Errorf("%d GPUs: the first run has %d", gpus, first.GPUs)
 		}
 	}

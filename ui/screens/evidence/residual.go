@@ -31,14 +31,14 @@ const mostOff = 2
 func (v *View) residual(r *row, releases []string) (x, y float64) {
 	y = min(max(r.Predicted/r.Measured, 1.0/mostOff), mostOff)
 	if v.picture == byScale {
-		return float64(v.data.setup(r).GPUs), y
+		return float64(r.Run.Setup.GPUs), y
 	}
 	return math.Pow(10, 0.5+float64(slices.Index(releases, v.release(r)))), y
 }
 
 // release names the software of a run: its release, or the group where none is published.
 func (v *View) release(r *row) string {
-	return cmp.Or(v.data.groups[r.group].Runs[r.run].Release, r.Group)
+	return cmp.Or(r.Run.Release, r.Group)
 }
 
 // releases lists those of some rows: published ones in their order, then the groups.
@@ -69,7 +69,7 @@ func (v *View) residualAxes(rows []int, releases []string, pw, ph int) (x, y axi
 	if v.picture == byScale {
 		x.low, x.high = math.Inf(1), math.Inf(-1)
 		for _, i := range rows {
-			gpus := math.Log10(float64(v.data.setup(&v.data.rows[i]).GPUs))
+			gpus := math.Log10(float64(v.data.rows[i].Run.Setup.GPUs))
 			x.low, x.high = min(x.low, gpus-0.1), max(x.high, gpus+0.1)
 		}
 		x = even(x.low, x.high, pw, 2)
@@ -126,7 +126,7 @@ func (d *data) likeness(s *engine.Setup) (groups []float64, rows []int) {
 	for i := range d.rows {
 		rows = append(rows, i)
 	}
-	far := func(i int) float64 { return runs[d.rows[i].group][d.rows[i].run] }
+	far := func(i int) float64 { return runs[d.rows[i].group][d.rows[i].Place] }
 	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(far(a), far(b)) })
 	return groups, rows
 }

@@ -2,12 +2,10 @@ package evidence
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 
 	"meshscope/presets/published"
-	"meshscope/report/figure"
 	"meshscope/ui/screen"
 )
 
@@ -116,19 +114,10 @@ func (v *View) nearest(in *screen.Context) []int {
 	var out []int
 	for i := range v.data.rows {
 		r := &v.data.rows[i]
-		if r.Metric == v.metric() && published.InCell(cell, &v.data.groups[r.group], v.data.setup(r),
+		if r.Metric == v.metric() && published.InCell(cell, &v.data.groups[r.group], &r.Run.Setup,
 			v.memory) {
 			out = append(out, i)
 		}
 	}
 	return out
-}
-
-// window says which of all lines are shown from the given one on; nothing where
-// all are.
-func window(from, n, all int) string {
-	if n <= 0 || all <= n {
-		return ""
-	}
-	return fmt.Sprintf("%s-%s of %s", figure.Comma(from+1), figure.Comma(from+n), figure.Comma(all))
 }

@@ -1,16 +1,19 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"meshscope/engine"
-	"meshscope/engine/units"
+	"meshscope/presets/published"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
 
@@ -68,7 +71,7 @@ func (v *View) nearestLine(in *screen.Context, w int) string {
 	if len(near) == 0 {
 		return l.Put(in.Paint(themes.Muted), in.Cut("no published run like this", w-2)).String()
 	}
-	first := v.data.setup(&v.data.rows[near[0]])
+	first := &v.data.rows[near[0]].Run.Setup
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, i := range near {
 		low, high = min(low, v.data.rows[i].Error), max(high, v.data.rows[i].Error)
@@ -115,151 +118,93 @@ func other(s, run *engine.Setup, brief bool) string {
 	return "; " + strings.Join(words, ", ")
 }
 
-// groupColumns are right ends of the columns of the group table; 0: left out.
-type groupColumns struct{ name, rows, mean, median, most, constant, peer int }
-
-func columnsOfGroups(w int) groupColumns {
-	if w < peersFrom {
-		return groupColumns{name: 20, rows: 24, mean: 31, median: 38, most: 46}
-	}
-	more := min(max(w-78, 0), 6) // the longest name has room from 84 on
-	return groupColumns{
-		name: 20 + more, rows: 25 + more, mean: 32 + more, median: 39 + more, most: 46 + more,
-		constant: 55 + more, peer: 57 + more,
-	}
+// groupTable lists the groups with their errors.
+func (v *View) groupTable() *table.Table[published.Result] {
+	return table.Plain(report.GroupColumns(), v.chosen(v.listed()))
 }
 
-// groupTable lists the groups with their errors, next to them what one constant
-// and the best other tool reach.
-func (v *View) groupTable(in *screen.Context, w, h int) []string {
-	if h <= 0 {
-		return nil
-	}
-	c := columnsOfGroups(w)
-	muted := in.Paint(themes.Muted)
-	list := v.listed()
-	at := v.chosen(list)
-	from := widget.Page(at, h-1, len(list))
-	head := widget.NewLine(w)
-	head.Put(in.Paint(themes.Heading), "GROUPS")
-	if text := window(from, h-1, len(list)); len("GROUPS ")+len(text)+len(" rows") <= c.rows {
-		head.Gap(1).Put(muted, text)
-	}
-	head.RightAligned(muted, "rows", c.rows)
-	head.RightAligned(muted, "mean %", c.mean).RightAligned(muted, "median", c.median).RightAligned(muted,
-		"max", c.most)
-	if c.constant > 0 {
-		head.RightAligned(muted, "constant", c.constant).To(c.peer)
-		head.Put(muted, in.Cut("best peer", head.Left()))
-	}
-	lines := []string{head.String()}
-	for i := from; i < min(from+h-1, len(list)); i++ {
-		lines = append(lines, v.groupLine(in, &list[i], i == at, w, &c))
-	}
-	return widget.Height(lines, w, h)
-}
-
-func (v *View) groupLine(in *screen.Context, r *result, here bool, w int, c *groupColumns) string {
-	l := widget.NewLine(w)
-	name, text := themes.Text, in.Paint(themes.Text)
-	if here {
-		name = themes.Accent
-		if !v.inRows {
-			l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
-		}
-	}
-	mark := " "
-	if r.group >= 0 && r.Fitted {
-		mark = "f"
-	}
-	l.To(1).Put(in.Paint(themes.Muted), mark).Gap(1).Put(in.Paint(name), in.Cut(r.Name, c.name-3))
-	l.RightAligned(text, figure.Comma(r.Rows), c.rows)
-	if r.Rows == 0 {
-		return l.String()
-	}
-	l.RightAligned(in.Paint(themes.Strong), figure.PercentValue(r.Mean), c.mean)
-	l.RightAligned(text, figure.PercentValue(r.Median), c.median).RightAligned(text,
-		figure.PercentValue(r.Max), c.most)
-	if c.constant > 0 {
-		constant, peer := in.Glyphs.None, in.Glyphs.None
-		if r.Constant > 0 {
-			constant = figure.PercentValue(r.Constant)
-		}
-		if r.Peer != "" {
-			peer = figure.PercentValue(r.PeerMean)
-			if r.PeerMean >= 0.9995 {
-				peer = figure.Three(100 * r.PeerMean)
+// groupList draws the groups, next to their errors what one constant and the best other tool reach.
+func (v *View) groupList(in *screen.Context, w, h int) []string {
+	type group = published.Result
+	t, rows := v.groupTable(), v.results()
+	return t.Lines(in, rows, w, h, -1, &table.Look[group]{
+		Title: "GROUPS", Focus: !v.inRows,
+		Mark: func(l *widget.Line, r *group) {
+			if r.Fitted {
+				l.Put(in.Paint(themes.Muted), "f")
 			}
-			peer += " " + r.Peer
-		}
-		l.RightAligned(in.Paint(themes.Muted), constant, c.constant)
-		l.To(c.peer).Put(in.Paint(themes.Muted), in.Cut(peer, l.Left()))
-	}
-	return l.String()
+		},
+		Text: func(c *report.Column[group], r *group, _ int) string {
+			text := c.Brief(r)
+			if c.ID == "other tool" && text != "" {
+				text = figure.PercentValue(r.PeerMean) + " " + text
+			}
+			return cmp.Or(text, in.Glyphs.None)
+		},
+		Role: func(c *report.Column[group], r *group, _ string) themes.Role {
+			switch c.ID {
+			case "group":
+				if r.Name == rows[t.Row].Name {
+					return themes.Accent
+				}
+			case "mean":
+				return themes.Strong
+			case "constant", "other tool":
+				return themes.Muted
+			}
+			return themes.Text
+		},
+	})
 }
 
-// rowTable lists the runs of the chosen group.
-func (v *View) rowTable(in *screen.Context, near []int, w, h int) []string {
-	if h <= 0 {
-		return nil
+// runTable lists the runs of the chosen group.
+func (v *View) runTable() *table.Table[published.Row] {
+	t := table.Plain(report.RunColumns(), v.row)
+	t.Wide = true
+	return t
+}
+
+// runs returns those of the chosen group in the order of the list.
+func (v *View) runs() []published.Row {
+	var out []published.Row
+	for _, i := range v.shown() {
+		out = append(out, v.data.rows[i].Row)
 	}
-	rows := v.shown()
-	at := v.cursor(rows)
-	from := widget.Page(at, h-1, len(rows))
+	return out
+}
+
+// runList draws the runs of the chosen group, those near the setup marked.
+func (v *View) runList(in *screen.Context, near []int, w, h int) []string {
+	type run = published.Row
+	rows := v.runs()
 	first, _, _ := strings.Cut(v.order.String(), " to yours")
-	details := []string{v.order.String(), first, ""}
-	head := widget.NewLine(w)
-	muted := in.Paint(themes.Muted)
-	head.Put(in.Paint(themes.Heading), "RUNS")
-	for _, detail := range details {
-		text := strings.TrimSpace(window(from, h-1, len(rows)) + " " + detail)
-		if text != "" && head.Used()+len(text)+2 <= w-19-len("measured") {
-			head.Gap(1).Put(muted, text)
-			break
-		}
-	}
-	head.RightAligned(muted, "measured", w-19).RightAligned(muted, "predicted", w-9).RightAligned(muted,
-		"error %", w-1)
-	lines := []string{head.String()}
-	page := rows[min(from, len(rows)):min(from+h-1, len(rows))]
 	wide := 0 // an identifier: the model and its GPUs have room behind it
-	if w >= 76 {
-		for _, i := range page {
-			wide = min(max(wide, len(v.data.rows[i].ID)), w-59)
-		}
+	for i := range rows {
+		wide = min(max(wide, len(rows[i].ID)), w-59)
 	}
-	for i, run := range page {
-		lines = append(lines,
-			v.rowLine(in, run, v.inRows && from+i == at, slices.Contains(near, run), w, wide))
-	}
-	return widget.Height(lines, w, h)
-}
-
-func (v *View) rowLine(in *screen.Context, i int, here, near bool, w, wide int) string {
-	r := &v.data.rows[i]
-	l, role := in.Pointed(w, here)
-	l.To(1)
-	if near {
-		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
-	}
-	s, measured := v.data.setup(r), v.value(r.Measured)
-	name, number := s.Model.Name, strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-")
-	gpus := name + ", " + figure.Plural(s.GPUs, "GPU")
-	names := []string{number + " " + gpus, number + " " + name, name}
-	if wide > 0 {
-		names = []string{fmt.Sprintf("%-*s  %s", wide, in.Cut(r.ID, wide), gpus)}
-	}
-	l.To(3).Put(in.Paint(role), in.Longest(w-20-widget.Width(measured)-l.Used(), names...))
-	l.RightAligned(in.Paint(themes.Text), measured, w-19)
-	l.RightAligned(in.Paint(themes.Text), v.value(r.Predicted), w-9)
-	l.RightAligned(in.Paint(screen.ErrorRole(r.Error)), figure.Signed(100*r.Error, 1), w-1)
-	return l.String()
-}
-
-// value writes a figure of the metric with its unit.
-func (v *View) value(x float64) string {
-	if v.memory {
-		return figure.Three(x) + " GiB"
-	}
-	return figure.Seconds(units.Seconds(x))
+	return v.runTable().Lines(in, rows, w, h, -1, &table.Look[run]{
+		Title: "RUNS", Details: []string{v.order.String(), first}, Focus: v.inRows,
+		Mark: func(l *widget.Line, r *run) {
+			if slices.ContainsFunc(near, func(i int) bool { return v.data.rows[i].Run == r.Run }) {
+				l.Put(in.Paint(themes.Current), in.Glyphs.Here)
+			}
+		},
+		Text: func(c *report.Column[run], r *run, room int) string {
+			if c.ID != "run" {
+				return c.Brief(r)
+			}
+			s, number := &r.Run.Setup, strings.TrimPrefix(strings.TrimPrefix(r.ID, r.Group), "-")
+			gpus := s.Model.Name + ", " + figure.Plural(s.GPUs, "GPU")
+			if w >= 76 {
+				return fmt.Sprintf("%-*s  %s", wide, in.Cut(r.ID, wide), gpus)
+			}
+			return in.Longest(room, number+" "+gpus, number+" "+s.Model.Name, s.Model.Name)
+		},
+		Role: func(c *report.Column[run], r *run, _ string) themes.Role {
+			if c.ID == "error" {
+				return screen.ErrorRole(r.Error)
+			}
+			return themes.Text
+		},
+	})
 }

@@ -42,19 +42,11 @@ func (v *View) Mouse(in *screen.Context, x, y int, button string) (handled bool,
 		form := v.form(in, a.w)
 		return v.table.Click(&form, x-a.x), screen.Request{}
 	}
-	body := a.table - top - 1
-	at := min(v.table.Row, len(rows)-1)
-	lines := seen(rows, at, body)
-	line := y - top - 1
-	if line < 0 || line >= len(lines) {
-		return false, screen.Request{}
-	}
-	i := lines[line]
-	if i == at {
+	hit, again := v.table.Point(len(rows), current(rows), y-top, a.table-top)
+	if again {
 		return true, v.take(rows)
 	}
-	v.table.Row = i
-	return true, screen.Request{}
+	return hit, screen.Request{}
 }
 
 func (v *View) mouseKnob(in *screen.Context, h, y int, button string) (bool, screen.Request) {

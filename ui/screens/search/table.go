@@ -92,43 +92,24 @@ func worth(a, b *row) int {
 // pointer is the width of the marks before a row: cursor and current setup.
 const pointer = table.Gap
 
-// form chooses the columns that a table of w cells has.
-func (v *View) form(in *screen.Context, w int) table.Form {
-	return v.table.Form(v.found(in), w, func(c *column, r *row) string { return v.cellText(in, c, r) },
-		func(c *column) bool {
+// look returns how layouts are listed, the one in force marked and in sight.
+func (v *View) look(in *screen.Context) *table.Look[row] {
+	return &table.Look[row]{
+		Of: v.found(in), Focus: !v.inKnob && !v.inPicture, Whole: true,
+		Skip: func(c *column) bool {
 			return in.Setup != nil && !in.Setup.Model.IsMoE() && (c.ID == "ep" || c.ID == "etp")
-		})
-}
-
-// lines draws head and rows: exactly h lines of w cells.
-func (v *View) lines(in *screen.Context, rows []row, w, h int) []string {
-	form := v.form(in, w)
-	lines := []string{v.table.Head(in, &form, w, !v.inKnob)}
-	at := min(v.table.Row, len(rows)-1)
-	for _, i := range seen(rows, at, h-1) {
-		lines = append(lines, v.line(in, &form, &rows[i], i == at && !v.inKnob && !v.inPicture, w))
-	}
-	return widget.Height(lines, w, h)
-}
-
-// seen returns the rows on n lines, with the setup in force among them.
-func seen(rows []row, at, n int) []int {
-	return table.Seen(len(rows), at, slices.IndexFunc(rows, func(r row) bool { return r.Current }), n)
-}
-
-func (v *View) line(in *screen.Context, form *table.Form, r *row, here bool, w int) string {
-	l, base := in.Row(w, here)
-	l.To(1)
-	switch {
-	case r.Current:
-		l.Put(in.Paint(themes.Current), in.Glyphs.Here)
-	case r.Front:
-		l.Put(in.Paint(themes.Good), in.Glyphs.Point)
-	}
-	return v.table.Cells(in, l, form, func(c *column) string { return v.cellText(in, c, r) },
-		func(c *column, text string) themes.Role {
+		},
+		Text: func(c *column, r *row, _ int) string { return v.cellText(in, c, r) },
+		Mark: func(l *widget.Line, r *row) {
 			switch {
-			case here:
+			case r.Current:
+				l.Put(in.Paint(themes.Current), in.Glyphs.Here)
+			case r.Front:
+				l.Put(in.Paint(themes.Good), in.Glyphs.Point)
+			}
+		},
+		Role: func(c *column, r *row, text string) themes.Role {
+			switch {
 			case (c.ID == "peak" || c.ID == "free") && !r.Fits:
 				return themes.Bad
 			case r.Current:
@@ -138,9 +119,23 @@ func (v *View) line(in *screen.Context, form *table.Form, r *row, here bool, w i
 			case c.ID == "rank", c.Degree && c.Value(r) == 1, c.Words() && (text == "off" || text == "none"):
 				return themes.Muted
 			}
-			return base
-		})
+			return themes.Text
+		},
+	}
 }
+
+// form chooses the columns that a table of w cells has.
+func (v *View) form(in *screen.Context, w int) table.Form {
+	return v.table.Form(v.found(in), w, v.look(in))
+}
+
+// lines draws head and rows: exactly h lines of w cells.
+func (v *View) lines(in *screen.Context, rows []row, w, h int) []string {
+	return v.table.Lines(in, rows, w, h, current(rows), v.look(in))
+}
+
+// current returns the place of the setup in force; -1: it is not among the rows.
+func current(rows []row) int { return slices.IndexFunc(rows, func(r row) bool { return r.Current }) }
 
 // found returns the layouts that have a rank, and the current setup.
 func (v *View) found(in *screen.Context) []row {

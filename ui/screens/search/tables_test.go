@@ -11,6 +11,7 @@ import (
 
 	"meshscope/engine/recipe"
 	"meshscope/report"
+	"meshscope/ui/table"
 )
 
 // TestTables: every row of the export names its layout in full, only that of the setup
@@ -21,16 +22,16 @@ func TestTables(t *testing.T) {
 	v.answer.rows[3].Setup = *in.Setup
 	v.answer.rows[5].Setup.Loss = recipe.ChunkedLoss
 	v.answer.rows[5].Slow, v.answer.rows[5].Days, v.answer.rows[5].Cost = 3*v.answer.rows[5].Step, 7, 9000
-	table := v.Tables(in)[0]
+	file := v.Tables(in)[0]
 	cell := func(row int, head string) report.Cell {
-		at := slices.Index(table.Head, head)
+		at := slices.Index(file.Head, head)
 		if at < 0 {
-			t.Fatalf("no column %q in %v", head, table.Head)
+			t.Fatalf("no column %q in %v", head, file.Head)
 		}
-		return table.Rows[row][at]
+		return file.Rows[row][at]
 	}
-	if len(table.Rows) != len(v.answer.rows) {
-		t.Fatalf("%d rows of %d", len(table.Rows), len(v.answer.rows))
+	if len(file.Rows) != len(v.answer.rows) {
+		t.Fatalf("%d rows of %d", len(file.Rows), len(v.answer.rows))
 	}
 	for i := range v.answer.rows {
 		r := &v.answer.rows[i]
@@ -44,9 +45,9 @@ func TestTables(t *testing.T) {
 		if r.Setup.SP {
 			sp = "on"
 		}
-		if len(table.Rows[i]) != len(table.Head) || cell(i, "rank").Text != place ||
+		if len(file.Rows[i]) != len(file.Head) || cell(i, "rank").Text != place ||
 			cell(i, "current").Text != forced || cell(i, "sp").Text != sp {
-			t.Errorf("row %d: %v", i, table.Rows[i])
+			t.Errorf("row %d: %v", i, file.Rows[i])
 		}
 		for head, n := range map[string]int{
 			"gpus": r.Setup.GPUs, "seq": r.Setup.Seq, "tp": r.Setup.TP,
@@ -67,11 +68,11 @@ func TestTables(t *testing.T) {
 		}
 	}
 	if got := cell(5, "loss").Text; got != string(recipe.ChunkedLoss) ||
-		slices.Contains(table.Head, "offload") {
-		t.Errorf("loss, which differs, is %q; columns are %v", got, table.Head)
+		slices.Contains(file.Head, "offload") {
+		t.Errorf("loss, which differs, is %q; columns are %v", got, file.Head)
 	}
-	if strings.Contains(table.Title, "partial") {
-		t.Errorf("a whole search is titled %q", table.Title)
+	if strings.Contains(file.Title, "partial") {
+		t.Errorf("a whole search is titled %q", file.Title)
 	}
 	v.answer.result.partial, v.answer.result.share = true, 0.34
 	if title := v.Tables(in)[0].Title; !strings.Contains(title, "partial: 34.0 %") {
@@ -95,7 +96,7 @@ func TestEveryRowIsSeen(t *testing.T) {
 			rows := make([]row, 10)
 			rows[own].Current = true
 			for at := range rows {
-				lines := seen(rows, at, n)
+				lines := table.Seen(len(rows), at, current(rows), n)
 				sorted := slices.Clone(lines)
 				slices.Sort(sorted)
 				if len(lines) != min(n, len(rows)) || !slices.Contains(lines, at) ||
@@ -116,7 +117,7 @@ func TestEveryRowIsSeen(t *testing.T) {
 	rows := v.shown(in)
 	a := v.arrange(w, h)
 	top := v.above(in)
-	for line, want := range seen(rows, 0, a.table-top-1) {
+	for line, want := range table.Seen(len(rows), 0, current(rows), a.table-top-1) {
 		if line == 0 {
 			continue // where the cursor is: a click takes it
 		}
