@@ -16,8 +16,8 @@ type Form struct {
 // alike come first, those in which all agree last. Rows are all that were found, so that moving,
 // ordering and filtering leave the choice alone.
 func (t *Table[R]) Form(rows []R, w int, look *Look[R]) Form {
-	w -= look.Room
 	texts := make([][]string, len(t.All))
+	texts[0] = []string{look.Title}
 	s := Form{widths: make([]int, len(t.All))}
 	var open []int
 	used := Gap
@@ -50,7 +50,7 @@ func (t *Table[R]) Form(rows []R, w int, look *Look[R]) Form {
 		best := t.next(open, texts, kinds)
 		i := open[best]
 		open = slices.Delete(open, best, best+1)
-		if c, left := &t.All[i], w-used; s.widths[i] > left {
+		if c, left := &t.All[i], w-used-look.Room; s.widths[i] > left {
 			if !c.Cut || widget.Width(c.Head)+2 > left {
 				continue
 			}
@@ -64,7 +64,7 @@ func (t *Table[R]) Form(rows []R, w int, look *Look[R]) Form {
 		s.widths[0] += w - used
 		return s
 	}
-	s.spread(slices.IndexFunc(s.Cols, func(i int) bool { return t.All[i].Knob }), w-used)
+	s.spread(slices.IndexFunc(s.Cols, func(i int) bool { return t.All[i].Knob }), w-used-look.Room)
 	return s
 }
 

@@ -132,11 +132,13 @@ func (v *overview) Mouse(in *screen.Context, x, y int, button string) (handled b
 	}
 	a := v.arrange(in, w, h)
 	if y -= a.waits; y < a.traffic {
-		if y >= 1 && y <= len(in.Report.Communication) {
-			v.dimension = in.Report.Communication[y-1].Dimension
-			return true, v.Refresh(in)
+		t := v.trafficTable(in)
+		hit, _ := t.Point(len(in.Report.Communication), -1, y, a.traffic)
+		if !hit {
+			return false, screen.Request{}
 		}
-		return false, screen.Request{}
+		v.dimension = in.Report.Communication[t.Row].Dimension
+		return true, v.Refresh(in)
 	}
 	top, from := a.traffic, 0
 	if a.left > 0 {

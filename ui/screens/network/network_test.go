@@ -89,7 +89,7 @@ func TestFrames(t *testing.T) {
 func TestMeanings(t *testing.T) {
 	in := input(t, colorprofile.ANSI256, true)
 	lines := sample(in).Render(in.At(120, 32))
-	screentest.Meant(t, lines, in.Theme, themes.Good, "0.003×")
+	screentest.Meant(t, lines, in.Theme, themes.Good, "▊", "▉", "0.003×") // the ends of two bars first
 	screentest.Meant(t, lines, in.Theme, themes.Bad, "2.17×", "2.01×")
 	screentest.Meant(t, lines, in.Theme, themes.Current, "▸t3 d1 p0]", "●", "38.0", "44.2", "[×2]")
 }

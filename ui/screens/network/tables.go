@@ -17,33 +17,14 @@ func (v *overview) Tables(in *screen.Context) []report.Table {
 	if !known(in) {
 		return nil
 	}
-	all := []report.Table{trafficTable(in), overlapTable(in)}
+	all := []report.Table{
+		report.List("traffic per GPU and step", v.trafficTable(in).All, in.Report.Communication),
+		overlapTable(in),
+	}
 	if a := v.current(in); a != nil {
 		all = append(all, v.bandwidthTable(in, a))
 	}
 	return all
-}
-
-func trafficTable(in *screen.Context) report.Table {
-	t := report.Table{
-		Title: "traffic per GPU and step",
-		Head: []string{
-			"dimension", "pipeline rank", "GPUs of a group", "spans", "sent", "time", "exposed",
-			"of the step", "operation",
-		},
-	}
-	for i := range in.Report.Communication {
-		c := &in.Report.Communication[i]
-		t.Rows = append(t.Rows, []report.Cell{
-			report.Word(c.Dimension), report.Figure(record.Count, float64(c.Rank)),
-			report.Figure(record.Count, float64(c.GroupSize)),
-			report.Word(c.Spans), report.Figure(record.Traffic, float64(c.Bytes)),
-			report.Figure(record.Seconds, float64(c.Seconds)),
-			report.Figure(record.Seconds, float64(c.Exposed)),
-			report.Figure(record.Share, float64(c.Exposed/in.Report.Time.Step)), report.Word(c.Operation),
-		})
-	}
-	return t
 }
 
 // overlapTable has a line for each ratio and quantity that would bring it to 1.

@@ -6,104 +6,111 @@ import (
 
 	"meshscope/engine"
 	"meshscope/engine/overlap"
+	"meshscope/engine/record"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
 
-// Right ends of the columns of the traffic table.
-const (
-	groupEnd   = 17
-	spansAt    = 19
-	bytesEnd   = 36
-	takesEnd   = 46
-	exposedEnd = 56
-	shareEnd   = 65
-	wideTable  = 118 // from here the operation stands in the table
-	operation  = 29  // its width
-)
+type communication = engine.Communication
 
-// traffic lists what each dimension sends in a step, and draws how much of its
-// time is hidden behind work.
+// trafficTable lists what each dimension sends in a step, the focused one under the cursor.
+func (v *overview) trafficTable(in *screen.Context) *table.Table[communication] {
+	count := func(id, head string, value func(c *communication) int) report.Column[communication] {
+		return report.Column[communication]{
+			ID: id, Head: head, Aside: head == "", Unit: record.Count,
+			Value: func(c *communication) float64 { return float64(value(c)) },
+		}
+	}
+	return table.Plain([]report.Column[communication]{
+		{ID: "dimension", Text: func(c *communication) string { return c.Dimension }},
+		count("pipeline rank", "", func(c *communication) int { return c.Rank }),
+		count("GPUs of a group", "GPUs", func(c *communication) int { return c.GroupSize }),
+		{ID: "spans", Head: "spans", Text: func(c *communication) string { return c.Spans }},
+		{
+			ID: "sent", Head: "sent/GPU", Unit: record.Traffic,
+			Value: func(c *communication) float64 { return float64(c.Bytes) },
+		},
+		{
+			ID: "time", Head: "time", Unit: record.Seconds,
+			Value: func(c *communication) float64 { return float64(c.Seconds) },
+		},
+		{
+			ID: "exposed", Head: "exposed", Unit: record.Seconds,
+			Value: func(c *communication) float64 { return float64(c.Exposed) },
+		},
+		{
+			ID: "of the step", Head: "of step %", Unit: record.Share,
+			Value: func(c *communication) float64 { return float64(c.Exposed / in.Report.Time.Step) },
+		},
+		{
+			ID: "operation", Head: "operation", Drop: 1, Cut: true,
+			Text: func(c *communication) string { return c.Operation },
+		},
+	}, v.focus(in))
+}
+
+// traffic draws what each dimension sends, and how much of its time is hidden behind work.
 func (v *overview) traffic(in *screen.Context, w, h int) []string {
 	list := in.Report.Communication
 	if len(list) == 0 {
 		l := widget.NewLine(w).Gap(2).Put(in.Paint(themes.Muted), "none: a single GPU")
 		return widget.Height([]string{in.Heading(w, "TRAFFIC", "", ""), l.String()}, w, h)
 	}
-	lines := []string{v.trafficHeading(in, w)}
 	most := 0.0
 	for i := range list {
 		most = max(most, float64(list[i].Seconds), float64(list[i].Exposed))
 	}
-	focus := v.focus(in)
-	for i := range list {
-		lines = append(lines, v.trafficRow(in, &list[i], i == focus, most, w))
-	}
-	return widget.Height(lines, w, h)
+	const bar = 15 // with the gap before it
+	return v.trafficTable(in).Lines(in, list, w, h, -1, &table.Look[communication]{
+		Title: "TRAFFIC", Focus: true, Room: bar,
+		Text: func(c *report.Column[communication], r *communication, _ int) string {
+			if c.ID == "dimension" {
+				return strings.ToUpper(r.Dimension)
+			}
+			return c.Brief(r)
+		},
+		Role: func(c *report.Column[communication], _ *communication, _ string) themes.Role {
+			switch c.ID {
+			case "spans", "operation":
+				return themes.Muted
+			case "dimension", "exposed":
+				return themes.Strong
+			}
+			return themes.Text
+		},
+		Behind: func(l *widget.Line, c *communication) {
+			if c == nil {
+				trafficLegend(in, l)
+				return
+			}
+			stack := widget.Stack{Scale: most, NoTrack: true, Segments: []widget.Segment{
+				{Fill: themes.Exposed, Value: float64(c.Exposed)},
+				{Fill: themes.Gauge, Value: max(0, float64(c.Seconds-c.Exposed))},
+			}}
+			if room := l.Left(); room > 3 {
+				l.Raw(stack.Render(in.Theme, in.Glyphs, room), room)
+			}
+		},
+	})
 }
 
-func (v *overview) trafficHeading(in *screen.Context, w int) string {
-	l := widget.NewLine(w)
+func trafficLegend(in *screen.Context, l *widget.Line) {
+	if l.Left() < 21 {
+		return
+	}
 	muted := in.Paint(themes.Muted)
-	l.Put(in.Paint(themes.Heading), "TRAFFIC")
-	l.RightAligned(muted, "GPUs", groupEnd).To(spansAt).Put(muted, "spans")
-	l.RightAligned(muted, "sent/GPU", bytesEnd).RightAligned(muted, "time", takesEnd)
-	l.RightAligned(muted, "exposed", exposedEnd).RightAligned(muted, "of step", shareEnd)
-	if w >= wideTable {
-		l.To(shareEnd+2).Put(muted, "operation")
+	widget.Swatch(l, in.Theme, in.Glyphs, themes.Exposed)
+	l.Put(muted, " exposed ")
+	widget.Swatch(l, in.Theme, in.Glyphs, themes.Gauge)
+	word := " overlapped"
+	if l.Left() < len(word) {
+		word = " overlap"
 	}
-	l.To(barAt(w))
-	if l.Left() >= 20 {
-		widget.Swatch(l, in.Theme, in.Glyphs, themes.Exposed)
-		l.Put(muted, " exposed ")
-		widget.Swatch(l, in.Theme, in.Glyphs, themes.Gauge)
-		word := " overlapped"
-		if l.Left() < len(word) {
-			word = " overlap"
-		}
-		l.Put(muted, word)
-	}
-	return l.String()
-}
-
-// barAt returns the column where the bars begin.
-func barAt(w int) int {
-	if w >= wideTable {
-		return shareEnd + 2 + operation
-	}
-	return shareEnd + 2
-}
-
-func (v *overview) trafficRow(in *screen.Context, c *engine.Communication, here bool, most float64,
-	w int,
-) string {
-	l := widget.NewLine(w)
-	name, text := in.Paint(themes.Strong), in.Paint(themes.Text)
-	if here {
-		l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
-		name = in.Paint(themes.Accent)
-	}
-	l.To(2).Put(name, strings.ToUpper(c.Dimension))
-	l.RightAligned(text, figure.Comma(c.GroupSize), groupEnd)
-	l.To(spansAt).Put(in.Paint(themes.Muted), c.Spans)
-	l.RightAligned(text, figure.Traffic(c.Bytes), bytesEnd)
-	l.RightAligned(text, figure.Seconds(c.Seconds), takesEnd)
-	l.RightAligned(in.Paint(themes.Strong), figure.Seconds(c.Exposed), exposedEnd)
-	l.RightAligned(text, figure.Percent(float64(c.Exposed/in.Report.Time.Step)), shareEnd)
-	if w >= wideTable {
-		l.To(shareEnd+2).Put(in.Paint(themes.Muted), in.Cut(c.Operation, operation-2))
-	}
-	l.To(barAt(w))
-	if room := l.Left(); room > 3 {
-		bar := widget.Stack{Scale: most, NoTrack: true, Segments: []widget.Segment{
-			{Fill: themes.Exposed, Value: float64(c.Exposed)},
-			{Fill: themes.Gauge, Value: max(0, float64(c.Seconds-c.Exposed))},
-		}}
-		l.Raw(bar.Render(in.Theme, in.Glyphs, room), room)
-	}
-	return l.String()
+	l.Put(muted, word)
 }
 
 // overlaps lists the ratios and what would make each one hide.
