@@ -10,7 +10,8 @@ import (
 // counts them as they are; and what a phase makes of the GPU's time at its start alone and of the host's
 // alone, from which the same phase after another lag follows without running it again.
 type clock struct {
-	at       [3]instant
+	now      instant
+	phase    phase // at hand: what followed so far
 	backward bool
 	rates    *Rates
 	copies   Copies // so far
@@ -30,24 +31,27 @@ func (p *phase) after(start instant) instant {
 	}
 }
 
+// all lists the three times that are counted.
+func (c *clock) all() [3]*instant { return [...]*instant{&c.now, &c.phase.fromGPU, &c.phase.fromHost} }
+
 // begin starts a phase, when the GPU has waited for the host.
 func (c *clock) begin() float64 {
 	c.mark()
 	early := math.Inf(-1)
-	c.at[1], c.at[2] = instant{host: early}, instant{gpu: early}
+	c.phase = phase{fromGPU: instant{host: early}, fromHost: instant{gpu: early}}
 	return c.gpu()
 }
 
 // end ends one.
 func (c *clock) end() (seconds float64, p phase) {
 	c.mark()
-	return c.gpu(), phase{c.at[1], c.at[2]}
+	return c.gpu(), c.phase
 }
 
 // repeat runs two phases by turns, so many times each, and returns the GPU's time of both.
 func (c *clock) repeat(forward, backward *phase, times int64) (sum [2]float64) {
 	var last [2]float64
-	now := &c.at[0]
+	now := &c.now
 	early := now.gpu - now.host // so much the host is ahead
 	for left := float64(times); left > 0; {
 		middle := forward.after(instant{host: -early})
@@ -66,7 +70,7 @@ func (c *clock) repeat(forward, backward *phase, times int64) (sum [2]float64) {
 }
 
 // gpu returns when the GPU is done.
-func (c *clock) gpu() float64 { return c.at[0].gpu }
+func (c *clock) gpu() float64 { return c.now.gpu }
 
 // Copied is what moves between the GPU and another memory, there and back.
 type Copied struct{ Bytes, Seconds float64 }
@@ -109,15 +113,15 @@ func (c *clock) kernel(seconds float64, launches int) {
 
 // launch takes the host's time alone.
 func (c *clock) launch(seconds float64) {
-	for i := range c.at {
-		c.at[i].host += seconds
+	for _, t := range c.all() {
+		t.host += seconds
 	}
 }
 
 // device runs what was launched.
 func (c *clock) device(seconds float64) {
-	for i := range c.at {
-		c.at[i].gpu = max(c.at[i].gpu, c.at[i].host) + seconds
+	for _, t := range c.all() {
+		t.gpu = max(t.gpu, t.host) + seconds
 	}
 }
 
@@ -128,8 +132,8 @@ func (c *clock) mark() { c.device(0) }
 func (c *clock) wait(seconds float64) {
 	c.mark()
 	c.kernel(seconds, 1)
-	for i := range c.at {
-		c.at[i].host = max(c.at[i].host, c.at[i].gpu)
+	for _, t := range c.all() {
+		t.host = max(t.host, t.gpu)
 	}
 }
 
