@@ -164,9 +164,8 @@ func (s *Setup) zeroPlusPlus(refuse func(when bool, code string, field ID, forma
 	}
 }
 
-// FourBits reports whether qgZ has nodes to exchange gradients between; in one DeepSpeed reduces them in 16
-// bits (deepspeed/runtime/zero/stage3.py, __avg_scatter_grads).
-func (s *Setup) FourBits() bool { return s.QGZ && s.ZeRO == 3 && s.GPUs > s.Cluster.Node() }
+// FourBits reports whether gradients travel in int4.
+func (s *Setup) FourBits() bool { return s.Int4Gradients(s.QGZ, s.Cluster.Node()) }
 
 // fp8Base says what frozen weights in fp8 do not go with; empty where they do. Unsloth alone has a backward
 // of them (unsloth/kernels/fp8.py); of transformers neither FineGrainedFP8 nor torchao's fp8 is trainable.

@@ -84,6 +84,10 @@ func (l *Layout) ExpertShards() int { return max(l.ExpertDP()/l.Replicas(), 1) }
 // GPUs / (EP * ETP * PP).
 func (l *Layout) ExpertDP() int { return max(l.GPUs/(l.EP*l.ETP*l.PP), 1) }
 
+// Int4Gradients reports whether qgZ has nodes of so many GPUs to exchange gradients between; in one DeepSpeed
+// reduces them in 16 bits (deepspeed/runtime/zero/stage3.py, __avg_scatter_grads).
+func (l *Layout) Int4Gradients(qgz bool, node int) bool { return qgz && l.ZeRO == 3 && l.GPUs > node }
+
 // Severity of a Problem.
 type Severity string
 

@@ -307,7 +307,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
 		w.ZeRO.Second, w.ZeRO.Int8 = int64(in.Training.HPZ), in.Training.QWZ && l.DP > 1
-		w.ZeRO.Int4 = in.Training.QGZ && l.GPUs > in.Node
+		w.ZeRO.Int4 = l.Int4Gradients(in.Training.QGZ, in.Node)
 		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload.Weights()
 		w.ZeRO.NVMe, w.ZeRO.Drive = in.Offload.NVMe(), in.Rates.Drives/float64(max(min(l.GPUs, in.Node), 1))
 	}

@@ -236,7 +236,7 @@ func (d *DataParallel) addSharded(o *domain, weights, grads record.Num, shard, r
 		// through the whole of the rank
 	gather := d.collective(o, "gather", "weight all-gather", weights, shard, in.Machine.AllGather)
 	var sum flow
-	if in.QGZ && in.Layout.ZeRO == 3 && in.Layout.GPUs > in.Machine.Cluster.Node() {
+	if in.Layout.Int4Gradients(in.QGZ, in.Machine.Cluster.Node()) {
 		sum = d.fourBits(o, grads, shard)
 	} else {
 		sum = d.scattered(o, grads, shard)
