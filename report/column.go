@@ -42,9 +42,12 @@ func (c *Column[R]) Brief(r *R) string {
 	if c.Text != nil {
 		return c.Text(r)
 	}
-	text := c.plus(r) + figure.Bare(c.Unit, c.Value(r))
+	text := figure.Bare(c.Unit, c.Value(r))
 	if c.Units != nil {
 		text = c.Cell(r).Text
+	}
+	if c.Signed {
+		text = figure.Change(text, c.Value(r))
 	}
 	if c.Mark != nil {
 		text = c.Mark(r) + text
@@ -68,15 +71,13 @@ func (c *Column[R]) Cell(r *R) Cell {
 		return Word("")
 	}
 	cell := Figure(unit, v)
-	cell.Text = c.plus(r) + cell.Text
-	return cell
-}
-
-func (c *Column[R]) plus(r *R) string {
-	if c.Signed && c.Value(r) > 0 {
-		return "+"
+	switch {
+	case c.Text != nil:
+		cell.Text = c.Text(r)
+	case c.Signed:
+		cell.Text = figure.Change(cell.Text, v)
 	}
-	return ""
+	return cell
 }
 
 // ColumnOf returns the place of a column by any of its names; -1: there is none.

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -199,11 +198,7 @@ func difference(d *compare.Delta) Cell {
 	case d.Unit == record.Share:
 		return right(fmt.Sprintf("%+.2f pts", 100*v))
 	}
-	sign := "+"
-	if v < 0 {
-		sign = "-"
-	}
-	return right(sign + writtenAs(d.Unit, math.Abs(v)))
+	return right(figure.Change(writtenAs(d.Unit, v), v))
 }
 
 // ratio returns B / A as a change in percent.

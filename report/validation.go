@@ -63,12 +63,14 @@ func (v *Validation) Document(byRow bool) *Document {
 	return out
 }
 
+// percent returns a share in whole percent.
+func percent(x float64) Cell { return written(fmt.Sprintf("%.0f %%", 100*x), record.Share, x) }
+
 // spreads returns how errors of step times lie, runs that nothing was fitted to first.
 func spreads(list []published.Spread) *Table {
 	t := &Table{Head: []string{"runs", "rows", "median", "5 %", "10 %", "20 %"}}
 	for i := range list {
 		s := &list[i]
-		percent := func(x float64) Cell { return written(fmt.Sprintf("%.0f %%", 100*x), record.Share, x) }
 		t.add(Word(s.Name), Figure(record.Count, float64(s.Rows)), perhapsShare(&s.Median),
 			percent(s.Within5), percent(s.Within10), percent(s.Within20))
 	}
@@ -119,10 +121,7 @@ func accuracyFigures(figures []published.Figure) *Table {
 // pooledFigures returns figures over several groups, which have no number.
 func pooledFigures(figures []published.Figure) *Table {
 	t := accuracyFigures(figures)
-	t.Head = t.Head[1:]
-	for i := range t.Rows {
-		t.Rows[i] = t.Rows[i][1:]
-	}
+	t, _ = t.without("", t.Rows)
 	return t
 }
 
@@ -171,7 +170,6 @@ func coverage(classes []published.Class) *Table {
 	}}
 	for i := range classes {
 		c := &classes[i]
-		percent := func(x float64) Cell { return written(fmt.Sprintf("%.0f %%", 100*x), record.Share, x) }
 		t.add(Word(metricWord(c.Metric)), Word(c.ClassName()), Word(c.Generation), Word(c.Stack),
 			Figure(record.Count, float64(c.Runs)), Figure(record.Count, float64(c.Releases)),
 			percent(c.Inside), percent(c.Width), percent(c.InUse))

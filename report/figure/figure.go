@@ -144,6 +144,17 @@ func Signed(v float64, digits int) string {
 	return s
 }
 
+// Change returns the text of a change with its sign; one that is too small to be seen has none.
+func Change(text string, v float64) string {
+	switch {
+	case !strings.ContainsAny(text, "123456789"):
+		return strings.TrimPrefix(text, "-")
+	case v > 0:
+		return "+" + text
+	}
+	return text
+}
+
 // Traffic writes bytes of traffic in decimal units.
 func Traffic(b units.Bytes) string {
 	v := float64(b)

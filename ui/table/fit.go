@@ -60,13 +60,22 @@ func (t *Table[R]) Form(rows []R, w int, look *Look[R]) Form {
 		kinds = split(kinds, texts[i], t.All[i].Knob)
 	}
 	slices.Sort(s.Cols)
-	if t.Wide || used > w && t.All[0].Words() {
-		s.widths[0] += w - used
-		return s
+	left := w - used - look.Room
+	if t.Wide {
+		left -= wideName
 	}
-	s.spread(slices.IndexFunc(s.Cols, func(i int) bool { return t.All[i].Knob }), w-used-look.Room)
+	s.spread(slices.IndexFunc(s.Cols, func(i int) bool { return t.All[i].Knob }), left)
+	if t.Wide || used > w && t.All[0].Words() {
+		s.widths[0] = w - Gap
+		for _, i := range s.Cols[1:] {
+			s.widths[0] -= s.widths[i]
+		}
+	}
 	return s
 }
+
+// wideName is how much of a first column that takes what is left gaps between the others leave.
+const wideName = 40
 
 // spread gives what room is left to the gaps: those of all columns, or those between
 // the figures and before the layout.

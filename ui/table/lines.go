@@ -79,12 +79,12 @@ func (k *Look[R]) text(c *report.Column[R], r *R, room int) string {
 // cursor stands out.
 func (t *Table[R]) head(in *screen.Context, form *Form, w int, seen string, look *Look[R]) string {
 	l, cols := widget.NewLine(w), form.Cols
-	if look.Title != "" {
+	if t.All[0].Head == "" {
 		cols = cols[1:]
 		l.Put(in.Paint(themes.Heading), look.Title)
 		for _, detail := range append(look.Details, "") {
 			text := strings.TrimSpace(seen + " " + detail)
-			if l.Used()+1+widget.Width(text) <= Gap+form.widths[0] {
+			if text != "" && l.Used()+1+widget.Width(text) <= Gap+form.widths[0] {
 				l.Gap(1).Put(in.Paint(themes.Muted), text)
 				break
 			}

@@ -1,18 +1,20 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
 	"meshscope/engine"
 	enginecompare "meshscope/engine/compare"
 	"meshscope/engine/record"
-	"meshscope/engine/units"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
 
@@ -125,23 +127,34 @@ func (v *View) wayLines(in *screen.Context, w int) []string {
 	case len(p.way) == 0:
 		return append(lines, putLine(in, w, themes.Muted, "   no path of legal changes from A to B"))
 	}
-	muted := in.Paint(themes.Muted)
-	c := changeColumns(w)
-	head := widget.NewLine(w).RightAligned(muted, "step", c[0]).RightAligned(muted, "change",
-		c[1]).RightAligned(muted, "peak GiB", c[2]).RightAligned(muted, "change", c[3])
-	lines = append(lines, head.String())
 	a := &p.all.A.Report
 	if a.Time == nil || a.Memory == nil {
 		return lines
 	}
 	step, peak := a.Time.Step, a.Memory.Peak
-	lines = append(lines, v.moveLine(in, w, "A", step, 0, peak, 0, a.Memory.Fits, true, false))
+	rows := []moved{{
+		Move: enginecompare.Move{Step: step, Peak: peak, Fits: a.Memory.Fits}, name: "A",
+		step: math.NaN(), peak: math.NaN(),
+	}}
 	for i := range p.way {
 		m := &p.way[i]
-		lines = append(lines, v.moveLine(in, w, moveWords(in, m), m.Step, m.Step-step, m.Peak, m.Peak-peak,
-			m.Fits, false, i == v.row))
+		rows = append(rows, moved{*m, moveWords(in, m), float64(m.Step - step), float64(m.Peak - peak)})
 		step, peak = m.Step, m.Peak
 	}
+	t := table.Plain(moveColumns(in), v.row+1)
+	t.Wide = true
+	lines = append(lines, t.Lines(in, rows, w, len(rows)+1, -1, &table.Look[moved]{
+		Focus: v.row < len(p.way), Whole: true,
+		Role: func(c *report.Column[moved], m *moved, _ string) themes.Role {
+			switch {
+			case c.Signed:
+				return changeRole(c.Value(m))
+			case c.ID == "peak" && !m.Fits:
+				return themes.Bad
+			}
+			return themes.Text
+		},
+	})...)
 	if len(p.way) > 1 {
 		lines = append(lines,
 			putLine(in, w, themes.Muted, "   each share depends on this order; the sum does not"))
@@ -158,57 +171,50 @@ func bands(in *screen.Context, what string, a, b *engine.Evidence) string {
 	return text
 }
 
-func changeColumns(w int) [4]int {
-	return [4]int{w - 33, w - 22, w - 11, w - 1}
+// moved is a change on the way from A to B, and what it did to step and peak.
+type moved struct {
+	enginecompare.Move
+	name       string
+	step, peak float64
 }
 
-func (v *View) moveLine(in *screen.Context, w int, name string, step, dStep units.Seconds, peak,
-	dPeak units.Bytes, fits, first, here bool,
-) string {
-	l, role := in.Row(w, here)
-	c := changeColumns(w)
-	l.To(3).Put(in.Paint(role), in.Cut(name, c[0]-14))
-	l.RightAligned(in.Paint(role), figure.Seconds(step), c[0])
-	peakRole, text := role, figure.GiB(peak)
-	if !fits {
-		text = in.Glyphs.Cross + " " + text
-		if !here {
-			peakRole = themes.Bad
-		}
+func moveColumns(in *screen.Context) []report.Column[moved] {
+	return []report.Column[moved]{
+		{ID: "name", Text: func(m *moved) string { return m.name }},
+		{
+			ID: "step", Head: "step", Unit: record.Seconds,
+			Value: func(m *moved) float64 { return float64(m.Step) },
+		},
+		{
+			ID: "faster", Head: "change", Unit: record.Seconds, Signed: true,
+			Value: func(m *moved) float64 { return m.step },
+		},
+		{
+			ID: "peak", Head: "peak GiB", Unit: record.Memory,
+			Value: func(m *moved) float64 { return float64(m.Peak) },
+			Mark: func(m *moved) string {
+				if m.Fits {
+					return ""
+				}
+				return in.Glyphs.Cross + " "
+			},
+		},
+		{
+			ID: "larger", Head: "change", Unit: record.Memory, Signed: true,
+			Value: func(m *moved) float64 { return m.peak },
+		},
 	}
-	if first {
-		l.To(c[1])
-		return l.RightAligned(in.Paint(peakRole), text, c[2]).String()
-	}
-	l.RightAligned(in.Paint(changeRole(float64(dStep), role)), signed(figure.Seconds(dStep), float64(dStep)),
-		c[1])
-	l.RightAligned(in.Paint(peakRole), text, c[2])
-	return l.RightAligned(in.Paint(changeRole(float64(dPeak), role)),
-		signed(figure.GiB(dPeak), float64(dPeak)), c[3]).String()
 }
 
 // changeRole shows less as better.
-func changeRole(d float64, plain themes.Role) themes.Role {
+func changeRole(d float64) themes.Role {
 	switch {
-	case plain == themes.Focus:
-		return plain
 	case d < 0:
 		return themes.Good
 	case d > 0:
 		return themes.Warn
 	}
 	return themes.Muted
-}
-
-// signed returns a change with its sign; one that is too small to be seen has none.
-func signed(text string, v float64) string {
-	switch {
-	case !strings.ContainsAny(text, "123456789"):
-		return strings.TrimPrefix(text, "-")
-	case v > 0:
-		return "+" + text
-	}
-	return text
 }
 
 // moveWords returns the changes of a move: tp 8 to 4 (dp 4 to 8 follows).
@@ -240,44 +246,95 @@ func (v *View) deltaLines(in *screen.Context, w, h int) []string {
 		remark = figure.Comma(n) + " the same, = shows them"
 	}
 	lines := []string{in.Heading(w, "TERM BY TERM", exact, remark)}
-	muted := in.Paint(themes.Muted)
-	c := deltaColumns(w)
-	var all []string
-	group := enginecompare.Group("")
-	at := 0
-	for i, d := range terms {
-		name := ""
-		if d.Group != group {
-			group = d.Group
-			name = string(group)
+	t := table.Plain(termColumns(), v.row-len(v.pair.way))
+	return append(lines, t.Lines(in, terms, w, h-1, -1, &table.Look[term]{
+		Focus: v.row >= len(v.pair.way), Whole: true,
+		Text: func(c *report.Column[term], d *term, _ int) string {
+			switch text := c.Brief(d); {
+			case c.ID == "group" && !d.first:
+				return ""
+			case c.Units != nil:
+				return cmp.Or(text, in.Glyphs.None)
+			default:
+				return text
+			}
+		},
+		Role: func(c *report.Column[term], d *term, text string) themes.Role {
+			change, _ := d.Change()
+			switch {
+			case c.ID == "group", c.ID == "B / A", c.Signed && !strings.ContainsAny(text, "+-"):
+				return themes.Muted
+			case c.Signed && better(d.Delta):
+				return changeRole(-change)
+			case c.Signed:
+				return changeRole(change)
+			}
+			return themes.Text
+		},
+	})...)
+}
+
+// term is a figure on both sides.
+type term struct {
+	*enginecompare.Delta
+	first bool // of its group
+}
+
+// termColumns returns the columns of the figures on both sides.
+func termColumns() []report.Column[term] {
+	unit := func(d *term) record.Unit { return d.Unit }
+	known := func(v float64, ok bool) float64 {
+		if !ok {
+			return math.NaN()
 		}
-		here := v.row-len(v.pair.way) == i
-		if here {
-			at = len(all)
-		}
-		all = append(all, v.deltaLine(in, w, name, d, here))
+		return v
 	}
-	n, from := h-len(lines)-1, 0
-	head := widget.NewLine(w)
-	if len(all) > n {
-		from = min(max(at-n/2, 0), len(all)-n)
-		head.To(3).Put(muted, fmt.Sprintf("%d-%d of %d", from+1, from+n, len(all)))
+	side := func(id string, of func(d *term) *float64) report.Column[term] {
+		return report.Column[term]{ID: id, Head: id, Units: unit, Value: func(d *term) float64 {
+			if x := of(d); x != nil {
+				return *x
+			}
+			return math.NaN()
+		}}
 	}
-	head.RightAligned(muted, "A", c[0]).RightAligned(muted, "B", c[1]).RightAligned(muted, "B - A", c[2])
-	if c[3] > 0 {
-		head.RightAligned(muted, "B / A", c[3])
+	return []report.Column[term]{
+		{ID: "group", Text: func(d *term) string { return string(d.Group) }},
+		{ID: "figure", Drop: 1, Cut: true, Text: func(d *term) string { return d.Name }},
+		side("A", func(d *term) *float64 { return d.A }), side("B", func(d *term) *float64 { return d.B }),
+		{
+			ID: "B - A", Head: "B - A", Units: unit, Signed: true,
+			Value: func(d *term) float64 { return known(d.Change()) },
+			Text: func(d *term) string {
+				v, ok := d.Change()
+				switch {
+				case d.Same():
+					return "same"
+				case !ok:
+					return ""
+				}
+				return figure.Change(changed(d.Unit, v), v)
+			},
+		},
+		{
+			ID: "B / A", Head: "B / A", Drop: 2, Value: func(d *term) float64 { return known(d.Ratio()) },
+			Text: func(d *term) string {
+				ratio, ok := d.Ratio()
+				if !ok || d.Same() {
+					return ""
+				}
+				return figure.Three(ratio)
+			},
+		},
 	}
-	lines = append(lines, head.String())
-	return widget.Height(append(lines, all[from:]...), w, h)
 }
 
 // terms returns the figures that the table lists: those that differ and the sums, or with = all.
-func (v *View) terms() []*enginecompare.Delta {
-	var terms []*enginecompare.Delta
+func (v *View) terms() []term {
+	var terms []term
 	for i := range v.pair.all.Deltas {
 		d := &v.pair.all.Deltas[i]
-		if v.unchanged || sum(d) || !d.Same() {
-			terms = append(terms, d)
+		if n := len(terms); v.unchanged || sum(d) || !d.Same() {
+			terms = append(terms, term{d, n == 0 || terms[n-1].Group != d.Group})
 		}
 	}
 	return terms
@@ -289,55 +346,15 @@ func sum(d *enginecompare.Delta) bool {
 }
 
 // termUnder returns the figure in the line under the cursor; nil: it is on a change.
-func (v *View) termUnder() *enginecompare.Delta {
+func (v *View) termUnder() *term {
 	if terms, i := v.terms(), v.row-len(v.pair.way); i >= 0 && i < len(terms) {
-		return terms[i]
+		return &terms[i]
 	}
 	return nil
 }
 
 // showUnchanged lists the figures that are the same on both sides, or leaves them out again.
 func (v *View) showUnchanged(int) { v.unchanged, v.row = !v.unchanged, min(v.row, len(v.pair.way)) }
-
-func deltaColumns(w int) [4]int {
-	if w < 100 { // without the ratio
-		return [4]int{w - 26, w - 14, w - 1, 0}
-	}
-	const each = 14
-	first := min(56, w-3*each-12) // the longest name has room from 110 on
-	return [4]int{first + each, first + 2*each, first + 3*each, first + 3*each + 10}
-}
-
-func (v *View) deltaLine(in *screen.Context, w int, group string, d *enginecompare.Delta, here bool) string {
-	l, role := in.Row(w, here)
-	c := deltaColumns(w)
-	l.To(3).Put(in.Paint(themes.Muted), group).To(18).Put(in.Paint(role), in.Cut(d.Name, c[0]-29))
-	value := func(x *float64) string {
-		if x == nil {
-			return in.Glyphs.None
-		}
-		return figure.Of(d.Unit, *x)
-	}
-	l.RightAligned(in.Paint(role), value(d.A), c[0]).RightAligned(in.Paint(role), value(d.B), c[1])
-	if d.Same() {
-		return l.RightAligned(in.Paint(themes.Muted), "same", c[2]).String()
-	}
-	if change, ok := d.Change(); ok {
-		sign := change
-		if better(d) {
-			sign = -change
-		}
-		text := signed(changed(d.Unit, change), change)
-		if !strings.ContainsAny(text, "+-") {
-			sign = 0
-		}
-		l.RightAligned(in.Paint(changeRole(sign, role)), text, c[2])
-	}
-	if ratio, ok := d.Ratio(); ok && c[3] > 0 {
-		l.RightAligned(in.Paint(themes.Muted), figure.Three(ratio)+in.Glyphs.Times, c[3])
-	}
-	return l.String()
-}
 
 // changed returns the difference of two figures: shares differ by points, as the command prints.
 func changed(unit record.Unit, v float64) string {

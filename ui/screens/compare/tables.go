@@ -20,7 +20,7 @@ func (v *View) Tables(in *screen.Context) []report.Table {
 		case !ok: // nothing to compare with
 			return []report.Table{methodsTable(in)}
 		case v.pair != nil && v.pair.of == want:
-			return []report.Table{changesTable(&v.pair.all), figuresTable(&v.pair.all)}
+			return []report.Table{changesTable(&v.pair.all), v.figuresTable()}
 		}
 	case alonePane:
 		if v.alone.list != nil && v.alone.of == *in.Setup {
@@ -41,23 +41,10 @@ func changesTable(c *enginecompare.Comparison) report.Table {
 	return t
 }
 
-func figuresTable(c *enginecompare.Comparison) report.Table {
-	t := report.Table{Title: "figures of A and B", Head: []string{"figure", "A", "B", "B - A", "B / A"}}
-	for i := range c.Deltas {
-		d := &c.Deltas[i]
-		cells := []report.Cell{
-			report.Word(string(d.Group) + ": " + d.Name), report.Maybe(d.Unit, d.A),
-			report.Maybe(d.Unit, d.B), report.Word(""), report.Word(""),
-		}
-		if x, ok := d.Change(); ok {
-			cells[3] = report.Figure(d.Unit, x)
-		}
-		if x, ok := d.Ratio(); ok {
-			cells[4] = report.Ratio(x)
-		}
-		t.Rows = append(t.Rows, cells)
-	}
-	return t
+func (v *View) figuresTable() report.Table {
+	all := *v
+	all.unchanged = true
+	return report.List("figures of A and B", termColumns(), all.terms())
 }
 
 // table returns each method by itself. Traffic is over all dimensions.

@@ -1,8 +1,8 @@
-package compare
+package figure
 
 import "testing"
 
-func TestSigned(t *testing.T) {
+func TestChange(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		v    float64
@@ -13,7 +13,7 @@ func TestSigned(t *testing.T) {
 		{"-0.0 GiB", -0.01, "0.0 GiB"},
 		{"0.0 GiB", 0.01, "0.0 GiB"},
 	} {
-		if got := signed(c.text, c.v); got != c.want {
+		if got := Change(c.text, c.v); got != c.want {
 			t.Errorf("%q of %v: %q, want %q", c.text, c.v, got, c.want)
 		}
 	}
