@@ -109,7 +109,11 @@ func reports() []publicReport {
 		{source: "mlc-ai/pith-train#79", says: "reserved", GiB: 141.79, within: .08, setup: "--model " +
 			"qwen3-30b-a3b --cluster dgx-b200 --gpus 8 --zero 3 --mbs 8 --gbs 64 --seq 8192 " +
 			"--precision bf16 --recompute selective --loss chunked --calibration torchtitan"},
-		{source: "NVIDIA-NeMo/Automodel#2673", lacks: "weights of 16 bits under pipeline parallelism"},
+		// FSDP2 over PyTorch's pipeline as torchtitan has it (llama_3_3_70b_instruct_squad.yaml at 8e649e11);
+		// with mbs 1 and checkpointing it ran out too, on the last stage, as the later commits say.
+		{source: "NVIDIA-NeMo/Automodel#2673", says: "over", setup: "--model llama3-70b --cluster dgx-h100 " +
+			"--gpus 32 --pp 8 --vpp 2 --zero 3 --mbs 4 --gbs 128 --seq 1024 --weight-dtype bf16 " +
+			"--calibration torchtitan"},
 		{source: "OpenRLHF/OpenRLHF#698", says: "over", setup: "--model llama3-8b --gpu a100-sxm-80g --gpus 1 " +
 			"--zero 2 --mbs 1 --gbs 1 --seq 128" + zeRO},
 		{source: "OpenRLHF/OpenRLHF#698, optimizer on the host", says: "fits", setup: "--model llama3-8b --gpu " +
@@ -240,7 +244,7 @@ func TestReports(t *testing.T) {
 			allocated, reserved)
 	}
 	t.Logf("%d of %d reports are right", agreed, len(all))
-	if agreed < 44 {
+	if agreed < 45 {
 		t.Errorf("%d reports are right", agreed)
 	}
 }

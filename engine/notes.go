@@ -63,6 +63,8 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
 		"not measured here: its norms, rotary positions and SwiGLU, which "+
 		"use_liger_kernel brings too, are not in")
+	say(s.WeightDtype != "" && s.Stack.Traits().LowWeights, "weights, gradients and moments are kept in "+
+		"bf16 (torchtitan's training.dtype), gradients summed in fp32; the update is given the time of fp32")
 	chunked := s.Loss == recipe.ChunkedLoss
 	say(chunked && s.Stack.Traits().Ledger, "loss chunked is that of torchtune: 8 parts, whose "+
 		"probabilities are kept for the backward (with --compile their logits); it was not measured here")

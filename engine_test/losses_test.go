@@ -117,3 +117,26 @@ func TestChunkedTorchTitan(t *testing.T) {
 	})
 	refusedBy(t, &s, "torchtitan has no loss chunked here; its modules of multi-token prediction take")
 }
+
+// TestLowWeights: torchtitan's training.dtype bf16 halves weights, gradients and moments, and nothing else.
+func TestLowWeights(t *testing.T) {
+	given := knob.Given{
+		knob.Calibration: recipe.TorchTitan, knob.GPUs: 8, knob.PP: 2, knob.ZeRO: 3, knob.MicroBatches: 4,
+	}
+	_, wide := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+	given[knob.WeightDtype] = recipe.WeightsBF16
+	_, low := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+	if !low.Legal {
+		t.Fatal(low.Problems)
+	}
+	for i := range low.Memory.Ranks {
+		a, b := &wide.Memory.Ranks[i], &low.Memory.Ranks[i]
+		if a.Weights != 2*b.Weights || a.Gradients != 2*b.Gradients || a.Optimizer != 2*b.Optimizer ||
+			a.Buffers != b.Buffers || a.Activations != b.Activations {
+			t.Errorf("rank %d: %+v in fp32, %+v in bf16", i, a, b)
+		}
+	}
+	given[knob.Precision] = recipe.FP16
+	s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)
+	refusedBy(t, &s, "torchtitan has no weights in bf16 with another precision here; it has with bf16")
+}

@@ -132,8 +132,8 @@ func TestOptimizersRefused(t *testing.T) {
 			knob.Calibration: recipe.DeepSpeed, knob.Offload: recipe.OffloadOptimizer,
 			knob.Optimizer: recipe.AdamPaged,
 		},
-		"torchtitan has no weights in bf16": {
-			knob.Calibration: recipe.TorchTitan, knob.WeightDtype: recipe.WeightsBF16,
+		"megatron-core has no weights in bf16": {
+			knob.Calibration: recipe.MegatronCore, knob.WeightDtype: recipe.WeightsBF16,
 		},
 		"DeepSpeed's ZeRO keeps fp32 copies": {
 			knob.Calibration: recipe.DeepSpeed, knob.WeightDtype: recipe.WeightsBF16,

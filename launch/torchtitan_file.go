@@ -2,6 +2,7 @@ package launch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"meshscope/engine"
@@ -56,8 +57,8 @@ func titanMixed(key string) field {
 
 // titanWeights returns the key of the number format of weights, gradients and moments.
 func titanWeights(key string) field {
-	f := must(key, "float32", "weights, gradients and moments in fp32: the default")
-	f.from = []string{flat(knob.Precision), flat(knob.GradDtype), flat(knob.Optimizer)}
+	f := words(key, knob.WeightDtype, pair{"fp32", "float32"}, pair{"bf16", "bfloat16"})
+	f.from = append(f.from, flat(knob.Precision), flat(knob.GradDtype), flat(knob.Optimizer))
 	return f
 }
 
@@ -127,7 +128,8 @@ func titanRun(s *engine.Setup) string {
 
 // titanLeaves returns the knobs that neither version's file has, and where they are.
 func titanLeaves() []lack {
-	rows := startedAs(recipe.TorchTitan)
+	rows := slices.DeleteFunc(startedAs(recipe.TorchTitan),
+		func(l lack) bool { return l.key == flat(knob.WeightDtype) })
 	rows = append(rows, ownDefaults()...)
 	rows = append(rows, stays("in the recipe: a cross-entropy in chunks, or compiled", nil, knob.Loss)...)
 	return append(rows,

@@ -51,7 +51,7 @@ func titanTOML() form {
 		countField("training.seq_len", knob.Seq, func(s *engine.Setup) int { return s.Seq }),
 		together("training.batch_size", "mbs", "microbatches"),
 		titanMixed("training.mixed_precision_param"),
-		titanWeights("training.dtype").unwritten(),
+		titanWeights("training.dtype").only(func(s *engine.Setup) bool { return s.WeightDtype != "" }),
 		unwritten("training.enable_cpu_offload", false, "weights, gradients and optimizer stay on the GPU"),
 		unwritten("training.mixed_precision_reduce", "float32", "gradients are summed in fp32"),
 		same("training.max_norm", 1.0, notKnob),

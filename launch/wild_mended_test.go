@@ -159,7 +159,7 @@ func wildMended() []wild {
 			"weights of torchtitan in bf16", "a.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n" +
 				"[training]\nlocal_batch_size = 1\nseq_len = 8192\ndtype = \"bfloat16\"\n[parallelism]\n" +
 				"data_parallel_shard_degree = 8\n", nil,
-			map[string]any{"precision": open, "grad_dtype": open, "optimizer": open, "gpus": 8},
+			map[string]any{"precision": "bf16", "weight_dtype": "bf16", "optimizer": "adam", "gpus": 8},
 			"", false,
 		},
 		{

@@ -75,10 +75,10 @@ func trainingKnobs() []Knob {
 				"(autocast, FSDP's mixed precision), or bf16 with gradients and PyTorch's moments, in half " +
 				"the memory and with fewer digits.",
 			Off: func(s *Setup) (why, word string) {
-				switch ledger := s.Stack.Traits().Ledger; {
-				case !ledger && s.WeightDtype == "":
+				switch traits := s.Stack.Traits(); {
+				case !traits.Ledger && !traits.LowWeights && s.WeightDtype == "":
 					return "PyTorch's stacks", "fp32"
-				case ledger && s.Optimizer == recipe.AdamNoMaster:
+				case traits.Ledger && s.Optimizer == recipe.AdamNoMaster:
 					return "adam-no-master trains in bf16", "bf16"
 				}
 				return "", ""
@@ -300,8 +300,13 @@ func (s *Setup) training(into []Problem) []Problem {
 	lacks(s.HPZ != 0, HPZ, "second copy of weights", ofDeepSpeed)
 	lacks(s.QWZ, QWZ, "int8 gathers of weights", ofDeepSpeed)
 	lacks(s.QGZ, QGZ, "int4 gradients", ofDeepSpeed)
-	lacks(s.WeightDtype != "", WeightDtype, "weights in bf16",
-		"transformers and pytorch have (--calibration)")
+	if s.WeightDtype != "" {
+		low := s.Stack.Traits().LowWeights
+		lacks(!low, WeightDtype, "weights in bf16",
+			"transformers, pytorch and torchtitan have (--calibration)")
+		lacks(low && s.Precision != recipe.BF16, WeightDtype, "weights in bf16 with another precision",
+			"it has with bf16")
+	}
 	lacks(s.Offload.NVMe(), Offload, "offload to NVMe", ofDeepSpeed)
 	lacks(s.Offload.Weights() && !s.Offload.NVMe(), Offload, "weights on the host", adapting)
 	lacks(s.Offload == recipe.OffloadActivations, Offload, "offload activations",

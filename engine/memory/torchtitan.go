@@ -31,17 +31,23 @@ func (torchTitan) Assumptions(into []string, l *layout.Layout, overhead string) 
 	return into
 }
 
+// lowWeights reports whether weights, gradients and moments are kept in bf16 (training.dtype).
+func (in *Input) lowWeights() bool { return in.Training.WeightDtype == recipe.WeightsBF16 }
+
 // Shard: the stored weights are the fp32 master copy, so 4+4+8 with Adam. An
 // fp8 recipe that stores narrower weights is sharded as in the ZeRO paper.
 func (torchTitan) Shard(in *Input) Sharding {
 	if in.Precision.WeightBytes() < 2 {
 		return zero(in)
 	}
-	stage, fp32 := in.Layout.ZeRO, width{4, "b_fp32"}
+	stage, stored, moments := in.Layout.ZeRO, width{4, "b_fp32"}, in.widths().moments
+	if in.lowWeights() {
+		stored, moments = width{2, "b_fp32 / 2"}, width{moments.bytes / 2, moments.formula + " / 2"}
+	}
 	return Sharding{
-		Weights:   in.perParam("weights", fp32, stage >= 2),
-		Gradients: in.perParam("gradients", fp32, stage >= 2),
-		Optimizer: in.perParam("optimizer", in.widths().moments, stage >= 1),
+		Weights:   in.perParam("weights", stored, stage >= 2),
+		Gradients: in.perParam("gradients", stored, stage >= 2),
+		Optimizer: in.perParam("optimizer", moments, stage >= 1),
 	}
 }
 
@@ -92,7 +98,8 @@ func gradientSum(in *Input) record.Num {
 
 // Buffers returns the 16-bit copies and what gradients are scattered from.
 func (torchTitan) Buffers(in *Input, rank int, p Parameters) units.Bytes {
-	if in.Precision == recipe.FP32 && (in.Layout.ZeRO < 2 || in.Layout.DenseShards() == 1) {
+	used := in.Precision == recipe.FP32 || in.lowWeights()
+	if used && (in.Layout.ZeRO < 2 || in.Layout.DenseShards() == 1) {
 		return 0 // the stored weights are the ones that are used
 	}
 	note := in.rankNote(rank)

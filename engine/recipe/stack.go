@@ -33,6 +33,7 @@ type Traits struct {
 	Ledger        bool
 	LowGradients  bool // gradients are in 16 bits under fp32 copies of the weights
 	HostOptimizer bool // of a ledger: the optimizer may be in host memory
+	LowWeights    bool // without a ledger: weights may be trained in bf16
 	// of a ledger those that it has, the nearest to a fused one first; else what it has beside the usual ones
 	Losses           []Loss
 	Formulas         bool      // formulas alone: no calibration, no overhead, no error band
@@ -92,7 +93,7 @@ func rows() [10]row {
 		{TorchTitan, func() Traits { // FSDP2
 			return Traits{
 				Defaults: Defaults{Flash, UnfusedLoss, 3, true}, KeepsProducts: true,
-				Software: torchTitanSoftware, Losses: []Loss{ChunkedLoss},
+				Software: torchTitanSoftware, Losses: []Loss{ChunkedLoss}, LowWeights: true,
 			}
 		}},
 		{LLMFoundry, func() Traits {
