@@ -80,6 +80,14 @@ func (c *Column[R]) Cell(r *R) Cell {
 	return cell
 }
 
+// ValueOf returns the value of a column that may have none: NaN.
+func ValueOf(x *float64) float64 {
+	if x == nil {
+		return math.NaN()
+	}
+	return *x
+}
+
 // ColumnOf returns the place of a column by any of its names; -1: there is none.
 func ColumnOf[R any](all []Column[R], name string) int {
 	return slices.IndexFunc(all,

@@ -226,8 +226,8 @@ func GroupColumns() []Column[published.Result] {
 		share("p90", "", 2, func(r *group) float64 { return r.P90 }),
 		share("largest", "max", 0, func(r *group) float64 { return r.Max }),
 		{ID: "fitted", Aside: true, Text: func(r *group) string { return figure.YesNo(r.Fitted) }},
-		share("left out", "", 0, func(r *group) float64 { return orZero(r.RefitMedian) }),
-		share("refit", "", 1, func(r *group) float64 { return orZero(r.ConstantsMedian) }),
+		share("left out", "", 0, func(r *group) float64 { return ValueOf(r.RefitMedian) }),
+		share("refit", "", 1, func(r *group) float64 { return ValueOf(r.ConstantsMedian) }),
 		share("constant", "constant", 3, func(r *group) float64 { return r.Constant }),
 		{
 			ID: "other tool", Head: "best peer", Drop: 5, Cut: true,
@@ -235,13 +235,6 @@ func GroupColumns() []Column[published.Result] {
 		},
 		share("its mean", "", 4, func(r *group) float64 { return r.PeerMean }),
 	}
-}
-
-func orZero(x *float64) float64 {
-	if x == nil {
-		return 0
-	}
-	return *x
 }
 
 // groupErrors returns the errors of the groups that constants were fitted to, or of the others.

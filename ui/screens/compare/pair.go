@@ -291,10 +291,7 @@ func termColumns() []report.Column[term] {
 	}
 	side := func(id string, of func(d *term) *float64) report.Column[term] {
 		return report.Column[term]{ID: id, Head: id, Units: unit, Value: func(d *term) float64 {
-			if x := of(d); x != nil {
-				return *x
-			}
-			return math.NaN()
+			return report.ValueOf(of(d))
 		}}
 	}
 	return []report.Column[term]{

@@ -65,7 +65,7 @@ func (v *View) axis(in *screen.Context, row []enginescan.Point, w, each int) []s
 		case p.Verdict == enginescan.Illegal:
 			put(numbers, i, in.Paint(themes.Muted), in.Glyphs.Cross)
 		}
-		if other := v.beside(i); other != nil {
+		if other := v.beside(&row[i]); other != nil {
 			role := themes.Text
 			text := beside(*other)
 			if row[i].Verdict == enginescan.DoesNotFit && v.other.Unit == record.Memory {

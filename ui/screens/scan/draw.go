@@ -1,6 +1,7 @@
 package scan
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -8,9 +9,11 @@ import (
 	"meshscope/engine/figures"
 	"meshscope/engine/record"
 	enginescan "meshscope/engine/scan"
+	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
 
@@ -180,7 +183,7 @@ func (v *View) curve(in *screen.Context, w, h int) []string {
 		v.remark(in, remark))}
 	pw, ph := w-tickWidth, h-1-axisLines
 	if pw < 2*len(row) || ph < leastPlot {
-		return append(lines, v.table(in, row, w, h-1)...)
+		return append(lines, v.list(in, w, h-1)...)
 	}
 	each := pw / len(row)
 	upper := ph
@@ -241,36 +244,20 @@ func (v *View) capacity(id string) string {
 	return ""
 }
 
-// table lists the points where there is no room for a chart.
-func (v *View) table(in *screen.Context, row []enginescan.Point, w, h int) []string {
-	lines := make([]string, 0, len(row))
-	for i := range row {
-		p := &row[i]
-		l := widget.NewLine(w)
-		if v.inChart && i == v.column {
-			l.Put(in.Paint(themes.Accent), in.Glyphs.Pointer)
-		}
-		role := themes.Text
-		if p.Current {
-			role = themes.Current
-		}
-		l.To(2).Put(in.Paint(role), in.Cut(p.X, 16))
-		text := in.Glyphs.None
-		if p.Value != nil {
-			text = figure.Of(v.grid.Unit, *p.Value)
-		}
-		l.RightAligned(in.Paint(role), text, 34)
-		if other, word := v.beside(i), ""; other != nil && w >= 56 {
-			word, _ = besideOf(v.drawn.figure)
-			l.RightAligned(in.Paint(role), word+" "+figure.Of(v.other.Unit, *other), 54)
-		}
-		lines = append(lines, l.String())
-	}
-	from, h := 0, max(h, 0)
-	if len(lines) > h {
-		from = min(max(v.column-h/2, 0), len(lines)-h)
-	}
-	return widget.Height(lines[from:], w, h)
+// list lists the points where there is no room for a chart.
+func (v *View) list(in *screen.Context, w, h int) []string {
+	return table.Plain(v.columns(), v.column).Lines(in, v.grid.Rows[0], w, h, -1, &table.Look[point]{
+		Title: label(v.drawn.x), Focus: v.inChart,
+		Text: func(c *report.Column[point], p *point, _ int) string {
+			return cmp.Or(c.Brief(p), in.Glyphs.None)
+		},
+		Role: func(_ *report.Column[point], p *point, _ string) themes.Role {
+			if p.Current {
+				return themes.Current
+			}
+			return themes.Text
+		},
+	})
 }
 
 // cells draws rows and columns as a map: every value written, its colour by how

@@ -140,12 +140,13 @@ func besideOf(figure string) (word, id string) {
 }
 
 // beside returns that figure of a point of the chart; nil where it has none.
-func (v *View) beside(i int) *float64 {
-	if v.other == nil || len(v.other.Rows) == 0 || i >= len(v.other.Rows[0]) {
-		return nil
-	}
-	if p := &v.other.Rows[0][i]; p.X == v.grid.Rows[0][i].X {
-		return p.Value
+func (v *View) beside(at *enginescan.Point) *float64 {
+	if v.other != nil {
+		for _, p := range slices.Concat(v.other.Rows...) {
+			if p.X == at.X {
+				return p.Value
+			}
+		}
 	}
 	return nil
 }

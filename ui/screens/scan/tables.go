@@ -1,43 +1,54 @@
 package scan
 
 import (
-	"meshscope/engine/figures"
+	"cmp"
+	"slices"
+
+	"meshscope/engine/record"
+	enginescan "meshscope/engine/scan"
 	"meshscope/report"
 	"meshscope/ui/screen"
 )
 
-// Tables returns the scan that the screen shows, for a file: a row for each point.
-func (v *View) Tables(in *screen.Context) []report.Table {
-	g := v.grid
-	if g == nil || in.Setup == nil || v.working() || v.drawn.setup != *in.Setup {
-		return nil
+type point = enginescan.Point
+
+// columns returns those of the list of points and of its file.
+func (v *View) columns() []report.Column[point] {
+	value := func(figure string, unit record.Unit, of func(p *point) *float64) report.Column[point] {
+		return report.Column[point]{
+			ID: words(figure), Head: cmp.Or(short(figure), words(figure)),
+			Units: func(*point) record.Unit { return unit },
+			Value: func(p *point) float64 { return report.ValueOf(of(p)) },
+		}
 	}
-	_, name := figures.ByWord(v.drawn.figure)
-	t := report.Table{Title: "scan of " + name, Head: []string{string(g.X.ID), name, "verdict", "why"}}
+	g := v.grid
+	knobs := string(g.X.ID)
 	if g.By.ID != "" {
-		t.Head[0] = string(g.X.ID) + ", " + string(g.By.ID)
+		knobs += ", " + string(g.By.ID)
+	}
+	all := []report.Column[point]{
+		{ID: knobs, Text: func(p *point) string {
+			if g.By.ID != "" {
+				return p.X + ", " + p.By
+			}
+			return p.X
+		}},
+		value(v.drawn.figure, g.Unit, func(p *point) *float64 { return p.Value }),
+		{ID: "verdict", Aside: true, Text: func(p *point) string { return string(p.Verdict) }},
+		{ID: "why", Aside: true, Text: func(p *point) string { return p.Why }},
 	}
 	if v.other != nil {
 		_, id := besideOf(v.drawn.figure)
-		_, other := figures.ByWord(id)
-		t.Head = append(t.Head, other)
+		all = append(all, value(id, v.other.Unit, v.beside))
 	}
-	for _, row := range g.Rows {
-		for i := range row {
-			p := &row[i]
-			at := p.X
-			if g.By.ID != "" {
-				at += ", " + p.By
-			}
-			t.Rows = append(t.Rows, []report.Cell{
-				report.Word(at), report.Maybe(g.Unit, p.Value),
-				report.Word(string(p.Verdict)), report.Word(p.Why),
-			})
-			if v.other != nil {
-				last := len(t.Rows) - 1
-				t.Rows[last] = append(t.Rows[last], report.Maybe(v.other.Unit, v.beside(i)))
-			}
-		}
+	return all
+}
+
+// Tables returns the scan that the screen shows, for a file: a row for each point.
+func (v *View) Tables(in *screen.Context) []report.Table {
+	if v.grid == nil || in.Setup == nil || v.working() || v.drawn.setup != *in.Setup {
+		return nil
 	}
-	return []report.Table{t}
+	title := "scan of " + words(v.drawn.figure)
+	return []report.Table{report.List(title, v.columns(), slices.Concat(v.grid.Rows...))}
 }
