@@ -105,7 +105,8 @@ func reports() []publicReport {
 		{source: "ROCm/TransformerEngine#79, bf16", says: "fits", setup: "--model llama3.1-8b --gpu mi300x --gpus 8 " +
 			"--zero 3 --mbs 4 --gbs 32 --seq 4096 --calibration torchtitan"},
 		{source: "ROCm/TransformerEngine#79, fp8", lacks: "fp8 copies of Transformer Engine under FSDP: said to have no effect"},
-		{source: "karpathy/nanochat#443", lacks: "--optimizer muon"},
+		{source: "karpathy/nanochat#443", lacks: "compiled blocks with ReLU^2 and norms of queries and " +
+			"keys, and Muon that DDP shards; its author could not reproduce it"},
 		{source: "mlc-ai/pith-train#79", says: "reserved", GiB: 141.79, within: .08, setup: "--model " +
 			"qwen3-30b-a3b --cluster dgx-b200 --gpus 8 --zero 3 --mbs 8 --gbs 64 --seq 8192 " +
 			"--precision bf16 --recompute selective --loss chunked --calibration torchtitan"},
@@ -134,7 +135,8 @@ func reports() []publicReport {
 			"--zero 3 --mbs 16 --gbs 128 --seq 16384" + zeRO},
 		{source: "huggingface/open-r1#506, 2 sequences", says: "fits", setup: qwen2B + " --gpu h20 --gpus 8 " +
 			"--zero 3 --mbs 2 --gbs 16 --seq 16384" + zeRO},
-		{source: "deepspeedai/DeepSpeed#3901", lacks: "Falcon's class of transformers"},
+		{source: "deepspeedai/DeepSpeed#3901", lacks: "Falcon's class of transformers, a parallel block; " +
+			"batch and checkpointing are in a file that it attaches"},
 		{source: "deepspeedai/DeepSpeed#3448, on the GPU", says: "over", setup: llama + zeRO},
 		{source: "deepspeedai/DeepSpeed#3448, on the host", says: "fits", setup: llama +
 			" --offload weights" + zeRO},
@@ -145,8 +147,8 @@ func reports() []publicReport {
 			"defaults (4 x 2,048), 14.2 reported"},
 		{source: "axolotl-ai-cloud/axolotl#1522, #1428", says: "over", setup: "--model llama2-70b --gpu rtx4090 --gpus 2 " +
 			"--lora 32 --base-dtype nf4 --zero 3 --mbs 1 --gbs 2 --seq 512 --recompute full --calibration transformers"},
-		{source: "axolotl-ai-cloud/axolotl#1522, weights on the host", lacks: "FSDP1: 14 GB reported, 7 " +
-			"GiB here under FSDP2"},
+		{source: "axolotl-ai-cloud/axolotl#1522, weights on the host", lacks: "FSDP1: 13 GiB reported, 9.8 " +
+			"here under FSDP2 (4 x 512, examples/llama-2/qlora-fsdp.yml at 2a1589f6)"},
 		{source: "hiyouga/LLaMA-Factory#6011", lacks: "flags are reported, but neither GPUs nor a figure"},
 		// Batch 1 and cutoff_len 2048 are in the comment of 2025-07-21.
 		{
