@@ -72,13 +72,17 @@ func reports() []publicReport {
 		{source: "pytorch/torchtitan#620, all on the host", says: "fits", setup: titan620 +
 			" --mbs 1 --zero 3 --offload weights --calibration pytorch"},
 		{source: "InternLM/xtuner#755, 4 ranks a sequence", says: "over", setup: "--model qwen2.5-7b --gpu h800-sxm " +
-			"--gpus 8 --cp 4 --dp 2 --seq 131072 --gbs 2 --recompute full" + titan},
+			"--gpus 8 --cp 4 --dp 2 --zero 3 --mbs 1 --seq 131072 --gbs 2" + zeRO},
+		{source: "InternLM/xtuner#755, 7 ranks a sequence", lacks: "its keys repeated for each of 28 " +
+			"heads: DeepSpeed refuses 4 kv heads over 7 ranks"},
+		{source: "InternLM/xtuner#755, Llama-3 8B", says: "fits", setup: "--model llama3-8b --gpu h800-sxm " +
+			"--gpus 8 --cp 8 --zero 2 --mbs 1 --seq 131072 --gbs 1" + zeRO},
 		{source: "InternLM/xtuner#755, 8 ranks a sequence", says: "fits", setup: "--model qwen2.5-7b --gpu h800-sxm " +
 			"--gpus 8 --cp 8 --seq 131072 --gbs 1 --recompute full" + titan},
 		{source: "princeton-nlp/ProLong#10", says: "over", setup: "--model llama3-8b --gpu a800-sxm-80g --gpus 4 --zero 3 " +
 			"--mbs 1 --gbs 64 --seq 65536 --recompute full --calibration transformers"},
 		{source: "princeton-nlp/ProLong#16", says: "over", setup: "--model llama3-8b --gpu a100-sxm-80g --gpus 8 --cp 8 " +
-			"--gbs 1 --seq 524288 --recompute full" + titan},
+			"--zero 3 --mbs 1 --gbs 1 --seq 524288 --recompute full --calibration transformers"},
 		{source: "huggingface/open-r1#579, 8 GPUs, 10k", says: "fits", setup: qwen32B +
 			"--cluster dgx-h100 --gpus 8 --gbs 8 --seq 10240"},
 		{source: "huggingface/open-r1#579, 8 GPUs, 20k", says: "over", setup: qwen32B +
@@ -161,7 +165,10 @@ func reports() []publicReport {
 			"longest sample, cutoff_len 8192, decides; without quantization_bit nothing is quantised)"},
 		{source: "modelscope/ms-swift#2432", says: "over", setup: "--model llama3-8b --gpu rtx4090 --gpus 4 --lora 8 " +
 			"--zero 0 --mbs 1 --gbs 4 --seq 8192 --recompute full --calibration transformers"},
-		{source: "modelscope/ms-swift#2432, 2 ranks a sequence", lacks: "Ulysses"},
+		// works with sequence parallelism, of how many ranks is not said: all four are taken
+		{source: "modelscope/ms-swift#2432, 4 ranks a sequence", says: "fits", setup: "--model llama3-8b " +
+			"--gpu rtx4090 --gpus 4 --cp 4 --lora 8 --zero 0 --mbs 1 --gbs 1 --seq 8192 --recompute full " +
+			"--calibration transformers"},
 		{source: "bitsandbytes-foundation/bitsandbytes#1252", lacks: "neither batch nor sequence is " +
 			"reported: one of 8,192 fits here"},
 		{source: "huggingface/accelerate#3474", lacks: "peaks while weights are loaded"},
@@ -174,6 +181,8 @@ func reports() []publicReport {
 			"--set cluster.host_memory=500e9"},
 		{source: "axolotl-ai-cloud/axolotl#2412", lacks: "logits of transformers of 2025, twice in fp32: " +
 			"without them 74.6 of 79.1 GiB"},
+		{source: "axolotl-ai-cloud/axolotl#2412, 2 ranks a sequence", lacks: "a ring on transformers, " +
+			"which its cp is"},
 		{source: "verl-project/verl#7476, #2898", lacks: "actor, reference and rollout on one GPU"},
 		// DPO: the two samples of a pair are one batch, whose logits stay (Liger's fused loss is off beyond
 		// SFT: model_utils/liger_kernel.py, require_logits); the reference is the model without its adapters.

@@ -162,8 +162,11 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Replicas() > 1 && s.ZeRO > 0, "the replicas sum their shards of the gradients once per step")
 	say(s.Model.MTPLayers > 0 && !s.TrainMTP,
 		"the multi-token-prediction module is not trained (--mtp turns it on)")
-	say(s.CP > 1, "context parallelism is timed as ring attention, a kernel and a merge of partial results "+
-		"per rank; memory includes the copy that the all-to-all mode keeps")
+	say(s.SharesHeads(), "context parallelism is timed as Ulysses: all-to-alls of queries, keys, values and "+
+		"outputs around attention, exposed, with their copies in memory; memory and time of that were not "+
+		"measured")
+	say(s.CP > 1 && !s.SharesHeads(), "context parallelism is timed as ring attention, a kernel and a merge "+
+		"of partial results per rank; memory includes the copy that the all-to-all mode keeps")
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the "+
 		"weight gradient in the backward")
 	pipelineAssumptions(s, r, t, soft, cal == nil, say)

@@ -89,7 +89,7 @@ func Inputs(s *Setup, program *model.Program, rec *record.Recorder, mem *memory.
 		Loss:          s.LossKernel(),
 		KeepsProducts: traits.KeepsProducts, StoresScores: s.Attention == recipe.Standard,
 		Load: s.ExpertLoad(), Offload: s.Offload, Optimizer: s.Optimizer, TrainMTP: s.TrainMTP,
-		HPZ: s.HPZ, QWZ: s.QWZ, QGZ: s.QGZ,
+		HPZ: s.HPZ, QWZ: s.QWZ, QGZ: s.QGZ, Ulysses: s.Exchanges() == recipe.Ulysses,
 	}
 	tim.Machine.Record(rec, s.Precision.On(s.Stack))
 	if traits.Formulas {

@@ -60,7 +60,7 @@ func (p *plan) symbols() {
 func recordCausalWork(r *record.Recorder, s *Setup) {
 	const most = 64 // ranks
 	zigzag := s.Seq%(2*s.CP) == 0
-	if s.CP == 1 || s.CP > most {
+	if s.CP == 1 || s.CP > most || s.SharesHeads() {
 		return
 	}
 	parts, formula := s.CP, "part * ((2 * rank + 1) * part + 1) / 2"

@@ -38,7 +38,11 @@ func (t *timing) communication(on onRank, links step.Links, data step.DataParall
 		tp = sharded
 	}
 	add("tp", tp, g.TP, links.TP)
-	add("cp", "send/receive (ring)", g.CP, links.CP)
+	ring := "send/receive (ring)"
+	if s.SharesHeads() {
+		ring = "all-to-all (Ulysses)"
+	}
+	add("cp", ring, g.CP, links.CP)
 	add("ep", "all-to-all", g.EP, links.EP)
 	add("etp", sharded, g.ETP, links.ETP)
 	one := layout.Group{Span: layout.WithinNode} // each GPU by itself

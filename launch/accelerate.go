@@ -41,13 +41,14 @@ func accelerateDeepSpeed() Launcher {
 	l.rules = slices.DeleteFunc(l.rules, func(r Rule) bool {
 		return slices.Contains([]string{
 			"sp", "replicas", "recompute", "zero", "ddp", "hsdp", "offload",
-			"offload-weights", "offload-nvme",
+			"offload-weights", "offload-nvme", ringID,
 		},
 			r.ID)
 	})
 	l.rules = append(l.rules,
 		refuses("tp", knob.TP, plugin, "it has none", func(s *engine.Setup) bool { return s.TP > 1 }),
-		refuses("cp", knob.CP, plugin, "it has none", func(s *engine.Setup) bool { return s.CP > 1 }),
+		refuses("cp", knob.CP, plugin, "its sp_size is Ulysses, not a ring: cp-comm a2a",
+			func(s *engine.Setup) bool { return s.CP > 1 && !s.SharesHeads() }),
 		refuses("hsdp", knob.HSDP, plugin, "it has no replicas of shards",
 			func(s *engine.Setup) bool { return s.Replicas() > 1 }),
 		refuses("offload-zero", knob.Offload, plugin, "offload_optimizer_device needs zero 1 or more",
@@ -89,6 +90,7 @@ func accelerateRules() []Rule {
 				replicas, shard := shards(s)
 				return s.ZeRO > 0 && replicas > 1 && shard == 1 && (s.TP > 1 || s.CP > 1)
 			}),
+		onlyRing(config, "cp_size is a ring of FSDP2"),
 		wholeLayers(accelerateSource+": fsdp_activation_checkpointing", recipe.RecomputeNone,
 			recipe.RecomputeFull),
 	)
@@ -114,6 +116,7 @@ func accelerateFile(plugged bool) form {
 	sharded := func(s *engine.Setup) bool { return s.ZeRO > 0 && !plugged }
 	plugs := func(*engine.Setup) bool { return plugged }
 	meshed := func(s *engine.Setup) bool { return !plugged && meshed(s) }
+	plugUlysses := func(s *engine.Setup) bool { return plugged && s.SharesHeads() }
 	f := form{
 		id:   map[bool]string{true: "accelerate-deepspeed", false: "accelerate"}[plugged],
 		file: "accelerate.yaml", parse: parseYAML, render: yamlText, finish: func(r *reader) {
@@ -168,10 +171,15 @@ func accelerateFile(plugged bool) form {
 			ofAll(func(s *engine.Setup) int { _, n := shards(s); return n })).only(sharded),
 		countField(mesh+"tp_size", knob.TP, func(s *engine.Setup) int { return s.TP }).only(meshed),
 		countField(mesh+"cp_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(meshed),
-		{
-			key: mesh + "sp_size", from: []string{flat(knob.CP), flat(knob.DP)},
-			read: beyond("", "", "Ulysses is not modelled; cp is a ring", 1).read,
-		},
+		ulysses(mesh + "sp_size").only(plugs),
+		same(mesh+"sp_backend", "deepspeed", "the one that there is").only(plugUlysses),
+		{key: mesh + "cp_backend", from: []string{flat(knob.CPComm)}, read: func(v any, r *reader) error {
+			if v != "deepspeed" {
+				return skip("a ring")
+			}
+			r.Setup[flat(knob.CPComm)] = string(recipe.Ulysses)
+			return nil
+		}},
 		joint("num_machines", []knob.ID{knob.Nodes}, ofAll(func(s *engine.Setup) int { return s.Nodes() })),
 		countField("num_processes", knob.GPUs, func(s *engine.Setup) int { return s.GPUs }),
 		yours("machine_rank", 0, "the number of this machine, from 0"),
@@ -323,8 +331,11 @@ func (r *reader) finishDeepSpeedPlugin(gpus int) {
 		r.assume(flat(d), 1, "accelerate starts DeepSpeed without")
 	}
 	r.Setup[flat(knob.HSDP)] = 1
-	if gpus > 0 && !r.lost[flat(knob.DP)] {
-		r.Setup[flat(knob.DP)] = gpus
+	if cp := r.number(flat(knob.CP), 1); gpus > 0 && !r.lost[flat(knob.DP)] {
+		if r.Setup[flat(knob.DP)] = gpus / cp; gpus%cp != 0 {
+			r.wrongf("num_processes", "%d is no multiple of sp_size %d", gpus, cp)
+			delete(r.Setup, flat(knob.DP))
+		}
 	}
 	if file, said := r.values["deepspeed_config.deepspeed_config_file"]; said {
 		if name, _ := file.Value.(string); r.beside(deepSpeedFile(), name, append(plusPlusKeys(),

@@ -347,6 +347,9 @@ func (r *reader) runsOn(deep, second bool) bool {
 		why = "a model of transformers under FSDP, whose first version is predicted as FSDP2"
 	}
 	r.assume(key, string(stack), why)
+	if _, said := r.Setup[flat(knob.CPComm)]; !said && r.number(flat(knob.CP), 1) > 1 { // a ring, by its name
+		r.Setup[flat(knob.CPComm)] = string(recipe.Ring)
+	}
 	r.ledger = r.Setup[key] != nil
 	return r.ledger
 }
@@ -416,6 +419,9 @@ func (r *Reading) onStack(s engine.Setup, again func() (engine.Setup, error)) en
 		return other
 	}
 	delete(r.Setup, key)
+	if r.Setup[flat(knob.CPComm)] == string(recipe.Ring) { // said of the stack that has none
+		delete(r.Setup, flat(knob.CPComm))
+	}
 	r.Understood = slices.DeleteFunc(r.Understood, func(u Understood) bool { return u.Key == key })
 	r.Ignored = append(r.Ignored, Ignored{
 		Key: key, Why: problems[at].Message + ": predicted as Megatron-Core",

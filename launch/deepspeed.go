@@ -27,6 +27,10 @@ func deepSpeed() Launcher {
 				d.Warnings = append(d.Warnings, "AutoEP takes DeepSeek-V3's experts without the bias that "+
 					"balances them, and needs Transformers 5.0.0")
 			}
+			if s.SharesHeads() {
+				d.Warnings = append(d.Warnings, "the script registers attention by heads: "+
+					"UlyssesSPAttentionHF.register_with_transformers, or sp_size of accelerate")
+			}
 			for _, e := range d.Entries {
 				if e.Site { // JSON has no comments
 					d.Warnings = append(d.Warnings, e.Key+" is yours to set: "+e.Why)
@@ -49,8 +53,8 @@ func deepSpeedRules() []Rule {
 		"stages come from PipelineModule in code: a block pipeline in JSON is read and does nothing")
 	rules = append(rules,
 		refuses("sequence", knob.CP, config,
-			"sequence_parallel_size is Ulysses, which shares heads, not the ring of context parallelism",
-			func(s *engine.Setup) bool { return s.CP > 1 }),
+			"sequence_parallel_size is Ulysses, which shares heads, not a ring: cp-comm a2a",
+			func(s *engine.Setup) bool { return s.CP > 1 && !s.SharesHeads() }),
 		refuses("sp", knob.SP, config, "AutoTP keeps what lies between its products whole: sp off",
 			func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
 		refuses("expert-tp", knob.ETP, experts, "AutoEP has expert_tensor_parallel_size 1 only",
@@ -193,7 +197,9 @@ func deepSpeedFile() form {
 		beyond("zero_optimization.zeropp_loco_param", flat(knob.QGZ),
 			"errors of int4 that are carried over (LoCo) are not modelled"),
 		unwritten("expert_parallel.expert_tensor_parallel_size", 1, "the only value"),
-		{key: "sequence_parallel_size", from: []string{flat(knob.CP)}, read: noUlysses},
+		ulysses("sequence_parallel_size"),
+		countField("data_parallel_size", knob.DP, func(s *engine.Setup) int { return s.DP }).
+			only((*engine.Setup).SharesHeads),
 		{key: "pipeline", why: "nothing reads its stages"},
 		{key: "pipeline.stages", why: "without effect: nothing reads its stages"},
 	}
@@ -201,7 +207,7 @@ func deepSpeedFile() form {
 		{knob.PP, 1, "no JSON has a pipeline"},
 		{knob.VPP, 1, "no JSON has a pipeline"},
 		{knob.Schedule, "1f1b", "no JSON has a pipeline"},
-		{knob.CP, 1, "DeepSpeed has no context parallelism"},
+		{knob.CP, 1, "DeepSpeed's default of sequence_parallel_size"},
 		{knob.ETP, 1, "the only value"},
 		{knob.SP, false, "AutoTP has none"},
 		{"offload-layers", 0, "it has none"},
@@ -255,14 +261,23 @@ func (r *reader) plusPlus() {
 	}
 }
 
-// noUlysses refuses the degree that no setup has.
-func noUlysses(v any, r *reader) error {
-	if n, err := wholeNumber(v, 1); err == nil && n == 1 {
-		return skip("one: no sequence parallelism")
-	} else if err != nil || n > 1 {
-		return foreign(shown(v) + ": Ulysses is not modelled; cp is a ring")
+// ulysses returns the row of the ranks that share a sequence, and attention by its heads.
+func ulysses(key string) field {
+	return field{
+		key: key, from: flats([]knob.ID{knob.CP, knob.CPComm}), read: readUlysses,
+		write: func(s *engine.Setup) (any, bool) { return s.CP, s.SharesHeads() },
 	}
-	return nil
+}
+
+func readUlysses(v any, r *reader) error {
+	n, err := wholeNumber(v, 1)
+	if err == nil && n == 1 {
+		return skip("one: no sequence parallelism")
+	}
+	if err == nil {
+		r.Setup[flat(knob.CP)], r.Setup[flat(knob.CPComm)] = n, string(recipe.Ulysses)
+	}
+	return err
 }
 
 // finishDeepSpeed reads what several keys mean together.

@@ -98,8 +98,8 @@ func TestReadFiles(t *testing.T) {
 		},
 		"DeepSpeed, Ulysses": {
 			"ds.json", `{"train_batch_size": 8, "sequence_parallel_size": 4}`, "deepspeed",
-			map[string]any{"gbs": 8, "cp": nil},
-			"1: ", "",
+			map[string]any{"gbs": 8, "cp": 4, "cp_comm": "a2a"},
+			"", "",
 		},
 		"deepspeed, a number in quotes": {
 			"ds.json", `{"train_batch_size": "8", "zero_optimization": {"stage": 2}}`, "deepspeed",

@@ -67,6 +67,9 @@ func everyLack() []lack {
 		{"optimizer_in_backward", "the script decides when it updates", func(s *engine.Setup) bool {
 			return s.InBackward
 		}},
+		{"cp_comm", "one kind with cp over 1, none with cp 1", func(s *engine.Setup) bool {
+			return s.CPComm != "" && !s.SharesHeads()
+		}},
 		{"hpz", ofDeepSpeed, func(s *engine.Setup) bool { return s.HPZ > 0 }},
 		{"qwz", ofDeepSpeed, func(s *engine.Setup) bool { return s.QWZ }},
 		{"qgz", ofDeepSpeed, func(s *engine.Setup) bool { return s.QGZ }},

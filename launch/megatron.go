@@ -103,6 +103,15 @@ func megatronSplits() []Rule {
 			func(s *engine.Setup) string {
 				return fmt.Sprintf("2 x cp = %d does not divide the sequence of %d", 2*s.CP, s.Seq)
 			}),
+		refusesWith(ringID, knob.CP, "NVIDIA/TransformerEngine: context_parallel.py, "+
+			"AttnFuncWithCPAndQKVOA2A",
+			func(s *engine.Setup) bool {
+				return s.SharesHeads() && !s.Model.IsMLA() && s.Model.KVHeads%(s.TP*s.CP) != 0
+			},
+			func(s *engine.Setup) string {
+				return fmt.Sprintf("cp-comm a2a needs tp x cp = %d to divide the %d kv heads", s.TP*s.CP,
+					s.Model.KVHeads)
+			}),
 		refuses("experts-sp", knob.SP, megatronSource+": megatron/core/transformer/moe/moe_layer.py:636",
 			"experts with tp need sp in training",
 			func(s *engine.Setup) bool { return s.Model.IsMoE() && s.TP > 1 && !s.SP }),

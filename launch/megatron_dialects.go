@@ -108,11 +108,14 @@ func dialects() []dialect {
 					return foreign("its JSON says what is sharded")
 				}},
 				full("checkpoint-activations"), full("deepspeed-activation-checkpointing"),
-				{key: "ds-sequence-parallel-size", from: []string{"cp"}, read: func(v any, _ *reader) error {
-					if n, err := wholeArgument(v, 1); err == nil && n == 1 {
-						return skip("one: no sequence parallelism")
+				{key: "ds-sequence-parallel-size", from: []string{"cp", "cp_comm"}, read: func(v any,
+					r *reader,
+				) error {
+					n, err := wholeArgument(v, 1)
+					if err != nil {
+						return err
 					}
-					return foreign(shown(v) + ": Ulysses is not modelled; cp is a ring")
+					return readUlysses(n, r)
 				}},
 			},
 		},

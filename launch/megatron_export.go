@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/knob"
 	"meshscope/engine/model"
 	"meshscope/engine/recipe"
 )
@@ -134,6 +135,7 @@ func megatronDegrees() []field {
 		numberField("tensor-model-parallel-size", "tp", func(s *engine.Setup) int { return s.TP }, nil),
 		numberField("pipeline-model-parallel-size", "pp", func(s *engine.Setup) int { return s.PP }, nil),
 		numberField("context-parallel-size", "cp", func(s *engine.Setup) int { return s.CP }, nil),
+		contextExchange(),
 		numberField("expert-model-parallel-size", "ep", func(s *engine.Setup) int { return s.EP }, moe),
 		numberField("expert-tensor-parallel-size", "etp", func(s *engine.Setup) int { return s.ETP }, moe),
 		mark("sequence-parallel", "sp", true, func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
@@ -163,6 +165,30 @@ func megatronDegrees() []field {
 			write: func(s *engine.Setup) (any, bool) {
 				return s.Seq, s.Model.Position != model.PositionLearned
 			},
+		},
+	}
+}
+
+// contextExchange returns the flag of how context parallelism communicates; a list has one for each layer.
+func contextExchange() field {
+	return field{
+		key: "cp-comm-type", from: []string{flat(knob.CPComm)},
+		write: func(s *engine.Setup) (any, bool) {
+			return string(recipe.Ulysses), s.SharesHeads()
+		},
+		read: func(v any, r *reader) error {
+			word := fmt.Sprint(single(v))
+			if kinds := listOf(v); len(kinds) > 0 && len(slices.Compact(kinds)) == 1 {
+				word = kinds[0]
+			}
+			switch {
+			case r.number("cp", 1) == 1:
+				return skip("without effect at cp 1")
+			case word == string(recipe.Ulysses):
+				r.Setup[flat(knob.CPComm)] = word
+				return nil
+			}
+			return unmodelled("", "context parallelism other than p2p and a2a", "p2p").read(v, r)
 		},
 	}
 }

@@ -38,12 +38,6 @@ func megatronForeign() []field {
 			}
 			return skip("predicted are the steps of its last batch, which is that of --global-batch-size")
 		}},
-		{key: "cp-comm-type", read: func(v any, r *reader) error {
-			if r.number("cp", 1) == 1 {
-				return skip("without effect at cp 1")
-			}
-			return unmodelled("", "context parallelism other than p2p", "p2p").read(v, r)
-		}},
 		instead("model", unmodelled("is-hybrid-model", "a model of other layers than attention")),
 		instead("model", unmodelled("heterogeneous-layers-config-path", "a model whose layers differ")),
 		instead("optimizer", unmodelled("main-params-dtype", "a master copy not of fp32", "fp32",

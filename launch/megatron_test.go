@@ -39,6 +39,7 @@ func TestEveryRuleOfMegatron(t *testing.T) {
 		"layers":           {interleaved, func(s *engine.Setup) { s.VPP = 3 }},
 		"group":            {interleaved, func(s *engine.Setup) { s.GroupSize = 2 }},
 		"sequence":         {flat, func(s *engine.Setup) { s.CP, s.Seq = 2, 8190 }},
+		"exchange":         {flat, func(s *engine.Setup) { s.CP, s.CPComm = 16, recipe.Ulysses }},
 		"experts-sp":       {moe, func(s *engine.Setup) { s.SP = false }},
 		"zero-pipeline":    {dense, func(s *engine.Setup) { s.ZeRO = 3 }},
 		"in-flight":        {dense, func(s *engine.Setup) { s.MaxInFlight = 8 }},

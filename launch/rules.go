@@ -134,6 +134,15 @@ func noAdapters(source string) []Rule {
 	)
 }
 
+// ringID is the rule of launchers whose context parallelism is a ring.
+const ringID = "exchange"
+
+// onlyRing returns the rule of a launcher that exchanges no heads.
+func onlyRing(source, because string) Rule {
+	return refuses(ringID, knob.CPComm, source, because+", which exchanges no heads: cp-comm p2p, or cp 1",
+		(*engine.Setup).SharesHeads)
+}
+
 // noPipeline are the rules of launchers without pipeline parallelism.
 func noPipeline(source, because string) []Rule {
 	return []Rule{

@@ -63,6 +63,7 @@ func TestFileRules(t *testing.T) {
 		"attention-precision": set(func(s *engine.Setup) { s.Attending = recipe.Attention8 }),
 		"dp-overlap":          set(func(s *engine.Setup) { s.DPOverlap = recipe.Off }),
 		"grouped-mlp":         set(func(s *engine.Setup) { s.GroupedMLP = recipe.GroupedFused }),
+		"exchange":            set(func(s *engine.Setup) { s.CP, s.CPComm = 2, recipe.Ulysses }),
 		"mtp":                 set(func(s *engine.Setup) { s.TrainMTP = true }),
 		"precision":           set(func(s *engine.Setup) { s.Precision = recipe.NVFP4 }),
 		"grad-dtype":          set(func(s *engine.Setup) { s.GradDtype = recipe.GradBF16FP32 }),

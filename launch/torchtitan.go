@@ -203,6 +203,7 @@ func titanRules() []Rule {
 			func(s *engine.Setup) string {
 				return fmt.Sprintf("2 x tp x cp = %d does not divide the sequence of %d", 2*s.TP*s.CP, s.Seq)
 			}),
+		onlyRing(titanSource+": distributed/context_parallel.py", "its context parallelism is a ring"),
 		wholeLayers(titanSource+": distributed/activation_checkpoint.py", recipe.RecomputeNone,
 			recipe.RecomputeSelective, recipe.RecomputeFull),
 	}...)

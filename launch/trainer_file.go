@@ -112,7 +112,7 @@ func (t *trainer) file() form {
 				key: "fsdp_config.activation_checkpointing", from: []string{flat(knob.Recompute)},
 				read: t.checkpoints(true),
 			},
-			{key: "sequence_parallel_size", from: []string{flat(knob.CP)}, read: noUlysses},
+			ulysses("sequence_parallel_size").unwritten(),
 			{key: "rlhf_type", read: pairs},
 			{key: "rl", read: pairs},
 			{key: "use_vllm", read: rollout},

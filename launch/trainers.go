@@ -243,6 +243,9 @@ func (t *trainer) rules() []Rule {
 			}),
 		wholeLayers(t.source+": gradient_checkpointing", recipe.RecomputeNone, recipe.RecomputeFull),
 	)
+	if t.fsdp2 {
+		rules = append(rules, onlyRing(t.source, "context_parallel_size is a ring"))
+	}
 	if t.ships != nil && !t.fsdp2 {
 		rules = append(rules,
 			refuses("zero", knob.ZeRO, t.source, "it ships no file of DeepSpeed with this stage",

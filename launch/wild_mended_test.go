@@ -152,7 +152,7 @@ func wildMended() []wild {
 		{
 			"Ulysses of accelerate", "a.yaml", plugin +
 				"parallelism_config:\n  parallelism_config_sp_size: 2\n", nil,
-			map[string]any{"cp": open, "dp": open, "gpus": 4, "zero": 3},
+			map[string]any{"cp": 2, "cp_comm": "a2a", "dp": 2, "gpus": 4, "zero": 3},
 			"", false,
 		},
 		{

@@ -195,8 +195,8 @@ func wildPrograms() []wild {
 			"verl fills micro-batches with tokens", "a.sh",
 			grpo + actor + "use_dynamic_bsz=True " + actor + "ppo_max_token_len_per_gpu=16384 " + actor +
 				"ulysses_sequence_parallel_size=2 " + actor + "fsdp_config.fsdp_size=8\n", nil,
-			map[string]any{"mbs": open, "cp": open, "hsdp": 4},
-			"Ulysses", false,
+			map[string]any{"mbs": open, "cp": 2, "cp_comm": "a2a", "hsdp": 4},
+			"", false,
 		},
 		{
 			"verl shards over more than the GPUs have", "a.sh",

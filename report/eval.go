@@ -133,6 +133,9 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	if s.InBackward {
 		facts = append(facts, Fact{"", "each weight updated in the backward, its gradient then freed"})
 	}
+	if s.SharesHeads() {
+		facts = append(facts, Fact{"", "cp exchanges the sequence for heads (a2a, Ulysses)"})
+	}
 	if s.HPZ > 1 {
 		facts = append(facts, Fact{"", fmt.Sprintf("a second copy of the weights over %d GPUs (hpZ)", s.HPZ)})
 	}

@@ -136,6 +136,9 @@ func (o *Search) leftOut() string {
 	if s := &o.Problem.Setup; s.Stack == recipe.DeepSpeed && s.HPZ == 0 && !s.QWZ && !s.QGZ {
 		words = append(words, "ZeRO++ (--zero 3 with --hpz, --qwz, --qgz)")
 	}
+	if s := &o.Problem.Setup; traits.Ledger && !o.Query.Given(knob.CP) && s.GPUs > 1 {
+		words = append(words, "cp over 1 by all-to-alls of heads (Ulysses; --cp 1,2,4)")
+	}
 	if traits.DataParallelOnly { // without a pipeline
 		return strings.Join(words, ", ")
 	}

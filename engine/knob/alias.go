@@ -49,7 +49,10 @@ func Called(name string, err error) error {
 const launcherWords = `
 dp: dp dataparallel dataparallelshard ddp
 tp: autotp parallelismconfigtp
-cp: parallelismconfigcp
+cp: parallelismconfigcp parallelismconfigsp ulyssessequenceparallel dssequenceparallel
+cp-comm: cpcommtype contextparallelcommtype sequenceparallelmode
+cp-comm=a2a: | ulysses alltoall
+cp-comm=p2p: | ring
 tp: tp tensorparallel tensormodelparallel modelparallel
 pp: pp pipelineparallel pipelinemodelparallel pipelinestages
 vpp: vpp virtualpipelineparallel virtualpipelinemodelparallel virtualpipeline virtualstages

@@ -158,6 +158,12 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	if !ok || s.ZeRO < 0 || s.ZeRO > 3 {
 		return into
 	}
+	if s.SharesHeads() {
+		s.sharedHeads(func(code string, field ID, format string, args ...any) {
+			warnf(code, field, format, args...)
+			into[len(into)-1].Severity = layout.Error
+		})
+	}
 	name, traits := s.Stack.Resolve(), s.Stack.Traits()
 	ledger := traits.Ledger // refuses what it does not have
 	if !stack.Offers()[s.ZeRO] && !ledger {
@@ -342,6 +348,7 @@ func (s *Setup) words(into []Problem) []Problem {
 			recipe.EvenLoad, recipe.MaxLoad)
 	}
 	s.machine(bad)
+	s.exchange(bad)
 	if runs, has := s.Stack.Runs(s.Precision); built && !runs {
 		bad("stack-lacks", Precision, "%s has no %s; %s has it", s.StackName(), s.Precision, has)
 	}

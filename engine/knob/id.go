@@ -49,6 +49,7 @@ const (
 	HPZ         ID = "hpz"
 	QWZ         ID = "qwz"
 	QGZ         ID = "qgz"
+	CPComm      ID = "cp-comm"
 
 	Tokens ID = "tokens"
 	Price  ID = "price"

@@ -43,6 +43,8 @@ const widestHead = 256
 // ledger checks a setup of a stack whose memory is a ledger: what that has no rules for is refused by name,
 // with what it has. Mute: codes alone, no messages.
 func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem {
+	// without a ring no two parts a rank balance it
+	into = slices.DeleteFunc(into, func(p Problem) bool { return p.Code == "cp-zigzag" })
 	before := len(into)
 	refuse := func(when bool, code string, field ID, format string, args ...any) {
 		if !when {
@@ -57,8 +59,9 @@ func (s *Setup) ledger(into []Problem, stack memory.Stack, mute bool) []Problem 
 	for _, d := range [...]struct {
 		id    ID
 		given int
-	}{{TP, s.TP}, {PP, s.PP}, {CP, s.CP}, {EP, s.EP}, {ETP, s.ETP}} {
-		refuse(d.given > 1, "degree-not-offered", d.id, "data parallelism alone, no %s of %d", d.id, d.given)
+	}{{TP, s.TP}, {PP, s.PP}, {EP, s.EP}, {ETP, s.ETP}} {
+		refuse(d.given > 1, "degree-not-offered", d.id,
+			"data parallelism and CP (Ulysses) alone, no %s of %d", d.id, d.given)
 	}
 	refuse(s.Schedule != schedule.OneFOneB, "stack-lacks", Schedule, "no pipeline: schedule %s, not %s",
 		schedule.OneFOneB, s.Schedule)

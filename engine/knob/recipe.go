@@ -22,8 +22,9 @@ type Recipe struct {
 	GradDtype recipe.GradDtype `json:"grad_dtype"`
 	Attention recipe.Attention `json:"attention"`
 	Optimizer recipe.Optimizer `json:"optimizer"`
-	Loss      recipe.Loss      `json:"loss"`    // empty: what the stack does by default
-	Offload   recipe.Offload   `json:"offload"` // empty: none
+	Loss      recipe.Loss      `json:"loss"`              // empty: what the stack does by default
+	CPComm    recipe.CPComm    `json:"cp_comm,omitempty"` // empty: what the stack does
+	Offload   recipe.Offload   `json:"offload"`           // empty: none
 
 	// OffloadLayers is on how many layers of each pipeline rank activations are kept in host
 	// memory from their forward to their backward.

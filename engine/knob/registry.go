@@ -14,8 +14,9 @@ import (
 //
 //nolint:gochecknoglobals // built once, then only read
 var registry = sync.OnceValue(func() []Knob {
-	knobs := slices.Concat(degrees(), expertDegrees(), sharding(), batch(), machine(), recipeKnobs(),
-		formatKnobs(), trainingKnobs(), plusPlus(), modelledKnobs(), softwareKnobs(), runKnobs())
+	knobs := slices.Concat(degrees(), []Knob{contextKnob()}, expertDegrees(), sharding(), batch(), machine(),
+		recipeKnobs(), formatKnobs(), trainingKnobs(), plusPlus(), modelledKnobs(), softwareKnobs(),
+		runKnobs())
 	for i := range knobs {
 		knobs[i].index = i
 	}

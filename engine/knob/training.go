@@ -145,6 +145,8 @@ func (s *Setup) zeroPlusPlus(refuse func(when bool, code string, field ID, forma
 	} {
 		switch {
 		case !k.on:
+		case s.CP > 1 && k.id != QWZ:
+			refuse(true, "stack-lacks", k.id, "%s with cp 1 alone here, not %d", k.what, s.CP)
 		case s.Stack != recipe.DeepSpeed:
 			refuse(true, "stack-lacks", k.id, "no %s: ZeRO++ is DeepSpeed's (--calibration deepspeed "+
 				"--zero 3)", strings.TrimPrefix(k.what, "a "))

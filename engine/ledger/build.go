@@ -200,7 +200,7 @@ func (t *training) parameters(b *binding, there map[string]*param) *group {
 // inputs are tables of positions, tokens and labels, or the hidden states that a slice is given.
 func (t *training) inputs() {
 	w, half := t.way, t.headWidth/2
-	list := []size{{half, 4}, {w.Seq * half, 8}}
+	list := []size{{half, 4}, {w.part() * half, 8}}
 	if w.Code.Transformers {
 		list = append(list, size{half, 4})
 	}
@@ -226,7 +226,7 @@ func embeddingProgram(m *model.Model, w *Way, rates *Rates) *program {
 	if m.Position != "learned" {
 		return b.end(x)
 	}
-	p := b.embedding(w.Seq, b.matrix(int64(m.MaxSeq), h, "positions"), h)
+	p := b.embedding(w.part(), b.matrix(int64(m.MaxSeq), h, "positions"), h)
 	y := b.add(x, p)
 	if w.Code.Dropout {
 		y = b.dropout(y)

@@ -29,7 +29,7 @@ func lowerBlock(l *model.Layer, m *model.Model, w *Way, rates *Rates, e int64) *
 	}
 	x := b.given(size{b.wide(model.Input), e}, external{name: "input"})
 	if w.Code.Transformers && m.Position != "learned" {
-		table := size{w.Seq * b.head(), e}
+		table := size{w.part() * b.head(), e}
 		b.cos, b.sin = b.given(table, external{name: "cos"}), b.given(table, external{name: "sin"})
 	}
 	b.at[model.Input] = x
@@ -307,6 +307,13 @@ func (b *lowering) rotary(o *model.Op) {
 func (b *lowering) core(o *model.Op) {
 	q, k, v := b.at[o.In[0]], b.at[o.In[1]], b.at[o.In[2]]
 	a := attention{int64(b.layer.Heads.V), b.head(), int64(b.layer.Tensor(o.Out[0]).Head.V)}
+	ranks := b.way.Ulysses
+	if ranks > 1 {
+		kv := b.n(k) / b.way.tokens() / int64(b.layer.Tensor(o.In[1]).Head.V)
+		b.alive(q, k, v)
+		b.locals = append(b.locals, q, k, v)
+		q, k, v = b.toHeads(q, k, v, max(1, ranks/kv))
+	}
 	if times := b.n(q) / b.n(k); times > 1 && !b.code.Transformers && !b.way.NoRepeat {
 		k2 := b.repeat(k, times)
 		v2 := b.repeat(v, times)
@@ -315,6 +322,9 @@ func (b *lowering) core(o *model.Op) {
 	}
 	out := b.sdpa(q, k, v, a)
 	b.locals = append(b.locals, q, k, v)
+	if ranks > 1 {
+		out = b.toSequence(out)
+	}
 	if !b.code.Transformers {
 		b.locals = append(b.locals, out)
 	}

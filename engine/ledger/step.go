@@ -267,9 +267,9 @@ func (t *training) root() *group {
 
 // tables are positions and what rotary positions need of them.
 func (t *training) tables(e int64) []tensor {
-	list := []tensor{t.alloc(size{t.way.Seq, 8}, "positions", computing)}
+	list := []tensor{t.alloc(size{t.way.part(), 8}, "positions", computing)}
 	if t.model.Position != "learned" {
-		table := size{t.way.Seq * t.headWidth, e}
+		table := size{t.way.part() * t.headWidth, e}
 		list = append(list, t.alloc(table, "cos", computing), t.alloc(table, "sin", computing))
 	}
 	return list

@@ -18,7 +18,8 @@ type Way struct {
 	Autocast   bool
 	FSDP       bool  // FSDP2: 16-bit compute, fp32 reduction
 	ZeRO       *ZeRO // DeepSpeed's; nil: none
-	Ranks      int64 // data-parallel ones, which shard under FSDP2 and ZeRO; 0: one
+	Ranks      int64 // that hold the same weights, which FSDP2 and ZeRO shard; 0: one
+	Ulysses    int64 // ranks that share a sequence and exchange it for heads; 0: one
 	Whole      bool  // FSDP2 keeps gathered weights from forward to backward
 	Offload    bool  // FSDP2's parameters, gradients and states on the host
 	HostSaved  bool  // saved tensors in host memory
@@ -80,7 +81,10 @@ func (w *Way) shard(n int64) int64 {
 	return n
 }
 
-func (w *Way) tokens() int64 { return w.Seq * w.MicroBatch }
+// part is the tokens of a sequence that a rank has.
+func (w *Way) part() int64 { return w.Seq / max(w.Ulysses, 1) }
+
+func (w *Way) tokens() int64 { return w.part() * w.MicroBatch }
 
 // Frozen reports whether adapters alone are trained.
 func (w *Way) Frozen() bool { return w.Rank > 0 }
@@ -208,6 +212,7 @@ func Check(p *model.Program, w *Way) error {
 			w.Layers > 0 && w.Layers < int64(m.Layers) && w.Code.Transformers,
 			"checkpointing of some layers in transformers, which has full or none", PartCheckpoint,
 		},
+		{w.Ulysses > 1 && w.Compile, "compiled blocks that exchange the sequence for heads", PartCompile},
 		{w.Offload && !w.FSDP, "weights on the host without FSDP2", PartOffload},
 		{w.HostSaved && w.Compile, "compiled blocks whose saved tensors are in host memory", PartCompile},
 		{w.Code.Transformers && m.SharedFFN > 0, "shared experts in transformers", ""},

@@ -153,7 +153,8 @@ func (k pyTorch) Save(s *saver) {
 // Steps returns the ledger of a rank.
 func (k pyTorch) steps(in *Input) *ledger.Result {
 	key := ledgerKey{
-		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.ZeRO,
+		*in.Model, in.Layout.Seq, in.Layout.MBS, in.Layout.MicroBatches, in.Layout.DP, in.Layout.CP,
+		in.Layout.ZeRO,
 		in.Precision, in.Optimizer, in.Loss, in.Recompute, k.transformers, k.zero,
 		in.Offload, in.Rates, in.Training, in.Attention, in.Node,
 	}
@@ -181,18 +182,18 @@ const maxLedgers = 256
 
 // ledgerKey is all that a ledger depends on.
 type ledgerKey struct {
-	model                            model.Model
-	seq, mbs, microBatches, dp, zero int
-	precision                        recipe.Precision
-	optimizer                        recipe.Optimizer
-	loss                             recipe.Loss
-	recompute                        recipe.Recompute
-	transformers, deepspeed          bool
-	offload                          recipe.Offload
-	rates                            ledger.Rates
-	training                         recipe.Training
-	attention                        recipe.Attention
-	node                             int // whose GPUs share its drives
+	model                                model.Model
+	seq, mbs, microBatches, dp, cp, zero int
+	precision                            recipe.Precision
+	optimizer                            recipe.Optimizer
+	loss                                 recipe.Loss
+	recompute                            recipe.Recompute
+	transformers, deepspeed              bool
+	offload                              recipe.Offload
+	rates                                ledger.Rates
+	training                             recipe.Training
+	attention                            recipe.Attention
+	node                                 int // whose GPUs share its drives
 }
 
 // Adapters returns the parameters of the adapters that are trained in place of all weights; 0: there are
@@ -246,7 +247,7 @@ func Times(in *Input, stack Stack) *StepTimes {
 		if in.Training.Frozen() {
 			trained = 0
 		}
-		least := units.Seconds(float64(in.Layout.MBS*in.Layout.Seq) * float64(flops) / in.Rates.Largest())
+		least := units.Seconds(in.Layout.MicroBatchTokens() * float64(flops) / in.Rates.Largest())
 		return &StepTimes{
 			Forward: least, Backward: 2 * least * units.Seconds(trained), Trained: trained, Gathered: trained,
 		}
@@ -290,8 +291,8 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	w := &ledger.Way{
 		Code: code, Bytes: 4, Autocast: l.ZeRO == 0, FSDP: l.ZeRO >= 2, Whole: l.ZeRO == 2,
-		Ranks: int64(l.DP),
-		Seq:   int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
+		Ranks: int64(l.DP * l.CP), Ulysses: int64(l.CP),
+		Seq: int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
 		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
 		Compile: in.Training.Compile, Offload: in.Offload.Weights() && !k.zero,
 		HostSaved: in.Offload.Activations(), InBackward: in.Training.InBackward,
@@ -306,7 +307,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
-		w.ZeRO.Second, w.ZeRO.Int8 = int64(in.Training.HPZ), in.Training.QWZ && l.DP > 1
+		w.ZeRO.Second, w.ZeRO.Int8 = int64(in.Training.HPZ), in.Training.QWZ && l.DP*l.CP > 1
 		w.ZeRO.Int4 = l.Int4Gradients(in.Training.QGZ, in.Node)
 		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload.Weights()
 		w.ZeRO.NVMe, w.ZeRO.Drive = in.Offload.NVMe(), in.Rates.Drives/float64(max(min(l.GPUs, in.Node), 1))

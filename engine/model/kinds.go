@@ -387,7 +387,7 @@ func period(order []uint8) int {
 // Scope returns the scope of the figures of a part of a layer: where layers differ in their mixers, those
 // of attention are of one mixer.
 func (l *Layer) Scope(part string) string {
-	if l.hybrid && (part == "attention" || part == "cp-hop") {
+	if l.hybrid && (part == "attention" || part == "cp-hop" || strings.HasPrefix(part, "cp-attention")) {
 		part = cmp.Or(l.Mixer, "none") + "." + part
 	}
 	if part == "mlp" && l.wide {

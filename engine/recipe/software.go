@@ -18,6 +18,32 @@ type Software struct {
 // Auto is the word of every field of Software for the value of the stack's release.
 const Auto = "auto"
 
+// CPComm is how the ranks of context parallelism exchange what attention needs of the sequence.
+type CPComm string
+
+// Kinds of exchange, as Megatron-LM's --cp-comm-type has them.
+const (
+	CPCommAuto CPComm = Auto
+	Ring       CPComm = "p2p" // keys and values travel around a ring
+	Ulysses    CPComm = "a2a" // all-to-alls give each rank the whole sequence of a share of the heads
+)
+
+// CPComms lists every one, the default first.
+func CPComms() []CPComm { return []CPComm{CPCommAuto, Ring, Ulysses} }
+
+// CPComms lists those that a stack has, the one that it takes first. In Megatron-Core they are Transformer
+// Engine's (NVIDIA/Megatron-LM, transformer_config.py: cp_comm_type).
+func (s Stack) CPComms() []CPComm {
+	of := s.Resolve()
+	switch {
+	case of.Traits().Ledger:
+		return []CPComm{Ulysses}
+	case of == Textbook, of == MegatronCore && (s.Release() == "" || s.Release() >= release2410):
+		return []CPComm{Ring, Ulysses}
+	}
+	return []CPComm{Ring}
+}
+
 // Setting is on, off or what the stack's release does.
 type Setting string
 

@@ -29,7 +29,7 @@ const DefaultStack Stack = "default"
 type Traits struct {
 	Defaults
 
-	// its memory is a ledger of one rank's tensors: data parallelism alone, legal only so
+	// its memory is a ledger of one rank's tensors: data parallelism and Ulysses alone, legal only so
 	Ledger        bool
 	LowGradients  bool // gradients are in 16 bits under fp32 copies of the weights
 	HostOptimizer bool // of a ledger: the optimizer may be in host memory
@@ -41,7 +41,7 @@ type Traits struct {
 	SPAs             Stack     // the stack whose memory sequence parallelism has here; empty: it is offered
 	DealsByWork      bool      // layers go on stages by their work, not their number
 	FittedMemory     bool      // what it keeps is fitted as a whole, so that a calibration must give it
-	DataParallelOnly bool      // it has no tensor, pipeline, context or expert parallelism
+	DataParallelOnly bool      // it has no tensor, pipeline or expert parallelism, no ring
 	KeepsProducts    bool      // selective recomputation keeps every second matrix product
 
 	// Software lists the words of a field of Software that the stack has, by its knob and

@@ -78,7 +78,7 @@ func Of(s *engine.Setup) (*Facts, bool) {
 			f.Groups = append(f.Groups, g)
 		}
 	}
-	if s.CP > 1 {
+	if s.CP > 1 && !s.SharesHeads() {
 		layer := attending(&s.Model)
 		hop, far, hops := units.Bytes(value(rec, layer.Scope("cp-hop"))), groups.CP.Crosses(),
 			units.Seconds(s.CP-1)
@@ -141,6 +141,12 @@ func groupOf(s *engine.Setup, all *layout.Groups, rec *record.Record, c *engine.
 	case "cp":
 		of, g.Volume, g.What, g.Uses = all.CP, units.Bytes(value(rec, attending(&s.Model).Scope("cp-hop"))),
 			"keys and values", []Op{SendRecv}
+		if s.SharesHeads() {
+			to := attending(&s.Model).Scope("cp-attention-to-heads")
+			whole := float64(s.CP) / float64(s.CP-1) // a rank keeps its own part
+			g.Volume, g.What, g.Uses = units.Bytes(value(rec, to+".sent")*whole), "queries, keys and values",
+				[]Op{AllToAll}
+		}
 	case "dp":
 		of = all.DenseDP
 		data("dense")

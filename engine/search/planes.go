@@ -72,10 +72,12 @@ func (p *Problem) pipeline(divisors []int) []int {
 	return pick(p.Space.PP, divisors, func(n int) bool { return n <= MaxPP && n <= p.Setup.Model.Layers })
 }
 
-// context returns the degrees of CP, powers of two.
+// context returns the degrees of CP, powers of two; on stacks that exchange heads, which need code for it,
+// those that are given.
 func (p *Problem) context(divisors []int, seq int) []int {
+	alone := p.Setup.Exchanges() == recipe.Ulysses && p.Setup.CPComm == ""
 	return pick(p.Space.CP, divisors, func(n int) bool {
-		return n&(n-1) == 0 && (n == 1 || seq%(2*n) == 0 && seq/n >= LeastCPSlice)
+		return n&(n-1) == 0 && (n == 1 || !alone) && (n == 1 || seq%(2*n) == 0 && seq/n >= LeastCPSlice)
 	})
 }
 

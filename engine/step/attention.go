@@ -33,7 +33,7 @@ func (k *kernels) fused(rec *record.Recorder, layer *model.Layer, core *model.Op
 	).Head, layer.WindowShare(
 		l.Seq,
 		true,
-	), l.CausalImbalance(), layer.Forward(
+	), k.imbalance(), layer.Forward(
 		l.Seq,
 		true,
 	).Scores
@@ -85,6 +85,14 @@ func (k *kernels) fused(rec *record.Recorder, layer *model.Layer, core *model.Op
 			backward.Plus(k.ring(rec, "backward", layer.WidthOn(core.In, k.t, k.etp))),
 		)
 	}
+}
+
+// imbalance is the work of the busiest CP rank in attention over the mean: ranks that share heads are alike.
+func (k *kernels) imbalance() float64 {
+	if k.in.Ulysses {
+		return 1
+	}
+	return k.in.Layout.CausalImbalance()
 }
 
 // unfused is two batched products over the whole square: the mask does not help, and the
@@ -151,7 +159,7 @@ func (k *kernels) attended(rec *record.Recorder, forward, backward record.Num) {
 // flash_attn_fwd_out_correction). Under a causal mask each of the others' steps
 // concerns half of the queries or half of the keys.
 func (k *kernels) ring(rec *record.Recorder, pass string, width record.Num) record.Num {
-	if k.in.Layout.CP == 1 {
+	if k.in.Layout.CP == 1 || k.in.Ulysses {
 		return record.Num{}
 	}
 	others := k.rec.Named("c", float64(k.in.Layout.CP)).Minus(record.Lit(1))

@@ -161,7 +161,8 @@ func (k *kernels) edge(c *Cost) {
 }
 
 // contextParallel adds ring attention: keys and values travel round c-1 times,
-// in the backward with their gradients; it overlaps with core attention.
+// in the backward with their gradients; it overlaps with core attention. Or it adds the
+// all-to-alls of Ulysses around attention.
 func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
 	l := k.in.Layout
 	core, ok := layer.Core()
@@ -172,7 +173,11 @@ func (k *kernels) contextParallel(c *Cost, layer *model.Layer) {
 	case o != nil:
 		k.exchange(c, layer, o)
 	}
-	if l.CP == 1 || !ok {
+	switch {
+	case l.CP == 1 || !ok:
+		return
+	case k.in.Ulysses:
+		k.overHeads(c, layer, "cp-attention", k.onHeads(layer, core.In), layer.Tensor(core.Out[0]))
 		return
 	}
 	width := layer.WidthOn([3]model.Ref{core.In[1], core.In[2]}, k.t, k.etp)

@@ -56,21 +56,37 @@ func (k *kernels) gatherStates(c *Cost, layer *model.Layer, scan *model.Op) {
 func (k *kernels) exchange(c *Cost, layer *model.Layer, scan *model.Op) {
 	into := layer.WidthOn(scan.In, k.t, k.etp)
 	for i := range layer.Ops {
-		o := &layer.Ops[i]
-		if o.Kind != model.Convolution {
-			continue
-		}
-		into = layer.WidthOn(o.In, k.t, k.etp)
-		for _, r := range o.Out { // groups of heads are copied for each rank that has one
-			if t, c := layer.Tensor(r),
-				k.in.Record.Named("c", float64(k.in.Layout.CP)); t.Cut == model.KeyValue {
-				into = into.Plus(t.On(k.t.Times(c), k.etp).Times(c).Minus(t.On(k.t, k.etp)))
-			}
+		if o := &layer.Ops[i]; o.Kind == model.Convolution {
+			into = layer.WidthOn(o.In, k.t, k.etp).Plus(k.copiedHeads(layer, o.Out))
 		}
 	}
+	k.overHeads(c, layer, "cp", into, layer.Tensor(scan.Out[0]))
+}
+
+// onHeads is the width of tensors that CP ranks exchange for heads, of which each rank has one at least
+// (DeepSpeed-Ulysses, arXiv 2309.14509, section 3; kv_replication_factor of
+// deepspeed/runtime/sequence_parallel/ulysses_sp.py).
+func (k *kernels) onHeads(layer *model.Layer, list [3]model.Ref) record.Num {
+	return layer.WidthOn(list, k.t, k.etp).Plus(k.copiedHeads(layer, list))
+}
+
+// copiedHeads is the width of groups of heads that are copied for each rank that has one.
+func (k *kernels) copiedHeads(layer *model.Layer, list [3]model.Ref) (more record.Num) {
+	for _, r := range list {
+		if t, c := layer.Tensor(r),
+			k.in.Record.Named("c", float64(k.in.Layout.CP)); r != 0 && t.Cut == model.KeyValue {
+			more = more.Plus(t.On(k.t.Times(c), k.etp).Times(c).Minus(t.On(k.t, k.etp)))
+		}
+	}
+	return more
+}
+
+// overHeads adds all-to-alls from a part of the sequence to a part of the heads and back, and those of the
+// gradients the other way. All of it is exposed.
+func (k *kernels) overHeads(c *Cost, layer *model.Layer, id string, into record.Num, out *model.Tensor) {
 	there := k.allToAll(
 		layer,
-		"cp-to-heads",
+		id+"-to-heads",
 		"CP all-to-all to heads",
 		k.in.Groups.CP,
 		k.bytes(k.tokens.Times(into)),
@@ -78,10 +94,10 @@ func (k *kernels) exchange(c *Cost, layer *model.Layer, scan *model.Op) {
 	)
 	back := k.allToAll(
 		layer,
-		"cp-from-heads",
+		id+"-from-heads",
 		"CP all-to-all to the sequence",
 		k.in.Groups.CP,
-		k.bytes(k.tokens.Times(layer.Tensor(scan.Out[0]).On(k.t, k.etp))),
+		k.bytes(k.tokens.Times(out.On(k.t, k.etp))),
 		hardware.Routing{},
 	)
 	all := there.plus(back)

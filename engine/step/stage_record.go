@@ -49,7 +49,11 @@ func (p *Parts) pieces(rec *record.Recorder, st *layout.Stage) (all []piece) {
 // recomputed returns the layers whose forward runs again as a whole.
 func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 	in := p.k.in
-	for i, n := range st.Take(in.Program, recomputedLayers(in, stage)) {
+	again := st.Take(in.Program, recomputedLayers(in, stage))
+	if in.Known != nil {
+		again = p.exchangedAgain(nil, stage, st)
+	}
+	for i, n := range again {
 		if n > 0 {
 			l := &in.Program.Layers[i]
 			all = append(all,
@@ -62,6 +66,7 @@ func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 // record records the sums of a stage: its passes, what runs again, and its traffic.
 func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stage) {
 	in, of, pieces := p.k.in, rec.What(), p.pieces(rec, st)
+	talking := pieces
 	known := func(id string, value float64) string { // of the stack's ledger
 		rec.Given(record.InUnit(record.Seconds, id+"_of_the_ledger", value))
 		return id + "_of_the_ledger"
@@ -127,8 +132,8 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 					}
 				}
 			}
-			take(pieces, "forward")
-			take(pieces, "backward")
+			take(talking, "forward")
+			take(talking, "backward")
 			take(recomputed, "forward")
 			if recomputation := in.Recomputation(); d[0] == 'e' && recomputation.Experts() {
 				for i := range in.Program.Layers {

@@ -57,6 +57,7 @@ type Input struct {
 	TrainMTP  bool
 	HPZ       int              // ranks that share a second copy of the weights; up to 1: there is none
 	QWZ       bool             // gathers in int8
+	Ulysses   bool             // ranks of CP exchange the sequence for heads
 	QGZ       bool             // gradients in int4, where there are nodes to exchange them between
 	Record    *record.Recorder // records formulas; nil: nobody asked
 	// times of computing and the update that the stack's ledger gives, for a stage of all layers; nil: none
@@ -303,6 +304,10 @@ func (p *Parts) Stage(st *layout.Stage) Cost {
 	if k := p.k.in.Known; k != nil {
 		c = Cost{Forward: k.Forward, InputGrad: k.Backward / 2, WeightGrad: k.Backward / 2}
 		c.copied(k)
+		for i := range p.layers {
+			c.ForwardLinks.CP.add(p.layers[i].ForwardLinks.CP, float64(st.Of[i]))
+			c.BackwardLinks.CP.add(p.layers[i].BackwardLinks.CP, float64(st.Of[i]))
+		}
 		return c
 	}
 	for i := range p.layers {
@@ -331,6 +336,10 @@ func (p *Parts) Recompute(c *Cost, stage int, st *layout.Stage) {
 	rec := p.k.in.Record.At("stage", "stage", stage)
 	if k := p.k.in.Known; k != nil {
 		c.Recompute = k.Recompute
+		again := p.exchangedAgain(rec, stage, st)
+		for i := range p.layers {
+			c.BackwardLinks.CP.add(p.layers[i].ForwardLinks.CP, float64(again[i]))
+		}
 	} else {
 		p.recompute(c, rec, stage, st)
 		c.scale(p.k.m.Software.Factor)

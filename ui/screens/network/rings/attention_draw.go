@@ -266,6 +266,10 @@ func (v *attention) setup(in *screen.Context) []string {
 		return append(lines, say("Each GPU has whole sequences: no ring, nothing is sent for attention. "+
 			"Turn CP up to cut them."))
 	}
+	if s.SharesHeads() {
+		return append(lines, say("Ranks exchange the sequence for heads before attention and after it (a2a, "+
+			"Ulysses): no ring."))
+	}
 	if in.Hides("communication.", "time.", "attention.") {
 		return append(lines, say("hidden until you answer"))
 	}

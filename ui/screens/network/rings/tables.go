@@ -33,7 +33,7 @@ func (v *attention) Tables(in *screen.Context) []report.Table {
 				})
 		}
 	}
-	if in.Setup.CP < 2 {
+	if in.Setup.CP < 2 || in.Setup.SharesHeads() {
 		return []report.Table{steps}
 	}
 	work := report.Table{

@@ -1,0 +1,59 @@
+package launch_test
+
+import (
+	"strings"
+	"testing"
+
+	"meshscope/engine"
+	"meshscope/engine/knob"
+	"meshscope/engine/recipe"
+	"meshscope/launch"
+)
+
+// TestUlyssesRoundTrip: files of launchers that exchange the sequence for heads have it and are read back;
+// those that have a ring refuse it, and say so of the other one.
+func TestUlyssesRoundTrip(t *testing.T) {
+	given := knob.Given{
+		knob.GPUs: 16, knob.CP: 8, knob.Calibration: recipe.DeepSpeed, knob.ZeRO: 3, knob.GBS: 8,
+		knob.MBS: 1, knob.Seq: 65536,
+	}
+	heads := setup(t, "llama3-8b", given)
+	ring := setup(t, "llama3-8b", knob.Given{
+		knob.GPUs: 16, knob.CP: 8, knob.ZeRO: 3, knob.GBS: 8, knob.Seq: 65536,
+	})
+	mega := ring
+	mega.CPComm, mega.ZeRO = recipe.Ulysses, 1
+	for id, s := range map[string]*engine.Setup{
+		"deepspeed": &heads, "accelerate-deepspeed": &heads, "megatron": &mega,
+	} {
+		l, ok := launch.Find(id)
+		if refused := l.Refusals(s); !ok || len(refused) > 0 {
+			t.Fatalf("%s: %+v", id, refused)
+		}
+		doc, err := l.Export(s, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := string(doc.Text())
+		want := map[string]string{
+			"deepspeed":            `"sequence_parallel_size": 8`,
+			"accelerate-deepspeed": "parallelism_config_sp_size: 8",
+			"megatron":             "--cp-comm-type a2a",
+		}[id]
+		if !strings.Contains(text, want) {
+			t.Errorf("%s has no %s:\n%s", id, want, text)
+		}
+		if got, _, _, err := backOf(t, l, s); err != nil || got.CP != 8 || !got.SharesHeads() || got.DP != 2 {
+			t.Errorf("%s: cp %d of %s, dp %d; %v", id, got.CP, got.Exchanges(), got.DP, err)
+		}
+	}
+	for id, s := range map[string]*engine.Setup{
+		"torchtitan": &heads, "accelerate": &heads, "axolotl": &heads, "deepspeed": &ring,
+		"accelerate-deepspeed": &ring,
+	} {
+		l, _ := launch.Find(id)
+		if refused := l.Refusals(s); len(refused) == 0 || !strings.Contains(refused[0].Because, "ring") {
+			t.Errorf("%s: %+v", id, refused)
+		}
+	}
+}
