@@ -43,6 +43,7 @@ func (w world) pipelined(t *rapid.T) engine.Setup {
 			Offload: rapid.SampledFrom([]recipe.Offload{
 				"", recipe.OffloadNone, recipe.OffloadOptimizer,
 			}).Draw(t, "offload"),
+			CPComm:    rapid.SampledFrom([]recipe.CPComm{"", "", recipe.Ulysses}).Draw(t, "cp-comm"),
 			Imbalance: pick("imbalance", 0, 130),
 			Recompute: rapid.SampledFrom([]recipe.Recompute{
 				{Mode: "none"},
@@ -56,7 +57,7 @@ func (w world) pipelined(t *rapid.T) engine.Setup {
 	}
 	if s.Stack.Traits().Ledger { // what it has alone
 		s.Schedule, info = schedule.OneFOneB, schedule.Info{Chunks: 1}
-		s.TP, s.PP, s.CP, s.VPP, s.HSDP, s.ZeRO = 1, 1, 1, 1, 0, pick("zero of a ledger", 0, 2, 3)
+		s.TP, s.PP, s.VPP, s.HSDP, s.ZeRO = 1, 1, 1, 0, pick("zero of a ledger", 0, 2, 3)
 		s.Attention, s.Offload = recipe.Flash, recipe.OffloadNone
 	}
 	if info.Chunks == 0 {

@@ -155,3 +155,22 @@ func TestUlyssesRefused(t *testing.T) {
 		t.Errorf("an exchange of one rank: %+v", list)
 	}
 }
+
+// TestUlyssesLongest: of Llama 3.1 8B on 8 H100 of 80 GB under ZeRO-3, with the optimizer on the host and the
+// loss a part at a time, 1.1 million tokens ran and 1.2 million took an MLP in parts too (ALST, arXiv
+// 2506.13996; snowflakedb/ArcticTraining@b28638e, projects/sequence-parallelism). Its segments are
+// expandable, so that what is allocated decides, and what the driver shows beyond it.
+func TestUlyssesLongest(t *testing.T) {
+	const driver = 1.29
+	for tokens, fits := range map[int]bool{800_000: true, 1_100_000: true, 1_200_000: false} {
+		_, r := exchanged(t, knob.Given{
+			knob.Seq: tokens, knob.Offload: recipe.OffloadOptimizer, knob.Loss: recipe.LigerLoss,
+		})
+		if !r.Legal {
+			t.Fatal(r.Problems)
+		}
+		if gib := float64(r.Memory.Ranks[0].Allocated)/(1<<30) + driver; (gib < 79.1) != fits {
+			t.Errorf("%d tokens: %.1f GiB of 79.1", tokens, gib)
+		}
+	}
+}
