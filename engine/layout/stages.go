@@ -32,6 +32,9 @@ func (s *Stage) Layers() int {
 
 // Take returns the first so many layers of a stage.
 func (s *Stage) Take(p *model.Program, n int) (part Counts) {
+	if n == 0 { // nearly always
+		return part
+	}
 	all := s.Layers()
 	if n >= all {
 		return s.Of
