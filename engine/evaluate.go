@@ -94,7 +94,7 @@ func (e *Evaluator) checkLink(problems []Problem) []Problem {
 // how long is each stage, in which order do the ranks work, when does the
 // pipeline end, how much memory is that, how long is the step.
 func (e *Evaluator) Evaluate(s Setup) Report {
-	r, _ := e.EvaluateUntil(s, nil)
+	r, _ := e.evaluate(&s, nil)
 	return r
 }
 
@@ -102,7 +102,11 @@ func (e *Evaluator) Evaluate(s Setup) Report {
 // operations takes tens of milliseconds to find (schedule.MaxAutoOps bounds it).
 // Once stop says true there is no answer and the second value is false.
 func (e *Evaluator) EvaluateUntil(s Setup, stop func() bool) (Report, bool) {
-	e.setup = s
+	return e.evaluate(&s, stop)
+}
+
+func (e *Evaluator) evaluate(s *Setup, stop func() bool) (Report, bool) {
+	e.setup = *s
 	known := e.plan.program.Of(&e.setup.Model, e.record) // a program is laid out of sound models alone
 	r := Report{Problems: e.checkLink(knob.CheckOf(&e.setup, known))}
 	r.Legal = !layout.HasErrors(r.Problems)

@@ -16,7 +16,7 @@ import (
 // assumptions returns what the figures assume, in the order in which they
 // matter for this setup; timed is the software that a legal one was timed with.
 func assumptions(s *Setup, r *Report, t *timing) []string {
-	list := make([]string, 0, 28)
+	list := make([]string, 0, 12) // dense models have fewer
 	say := func(when bool, text string) {
 		if when {
 			list = append(list, text)
@@ -380,7 +380,7 @@ func expertAssumptions(s *Setup, soft *hardware.Software, say func(bool, string)
 
 // notModelled returns what the figures leave out.
 func notModelled(s *Setup) []string {
-	list := append(make([]string, 0, 8),
+	list := append(make([]string, 0, 4),
 		"slowdown of matrix products by overlapped traffic, power and clock limits, stragglers",
 		"congestion, where no bandwidth over many nodes was measured on this cluster",
 		"data loading, checkpoints, evaluation, restarts",

@@ -18,7 +18,11 @@ type onRank struct{ links, data int }
 func (t *timing) communication(on onRank, links step.Links, data step.DataParallel,
 	saved float64,
 ) []Communication {
-	out := make([]Communication, 0, 8)
+	usual := 4 // tp, cp, dp, pp
+	if t.setup.Model.IsMoE() {
+		usual = 7 // and ep, etp, expert-dp
+	}
+	out := make([]Communication, 0, usual)
 	s, g, rank := t.setup, &t.step.Groups, on.links
 	add := func(dimension, operation string, group layout.Group, of step.Traffic) {
 		if group.Size != 1 && of.Bytes > 0 {
