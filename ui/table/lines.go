@@ -89,9 +89,9 @@ func (t *Table[R]) head(in *screen.Context, form *Form, w int, seen string, look
 				break
 			}
 		}
-		l.To(form.widths[0])
+		l.To(Gap + form.widths[0])
 	}
-	l.Gap(Gap)
+	l.To(Gap)
 	for _, i := range cols {
 		c := &t.All[i]
 		text, role := c.Head, themes.Muted

@@ -7,11 +7,13 @@ import (
 	"strings"
 
 	"meshscope/engine"
+	"meshscope/engine/record"
 	"meshscope/presets/curves"
 	"meshscope/report"
 	"meshscope/report/figure"
 	"meshscope/themes"
 	"meshscope/ui/screen"
+	"meshscope/ui/table"
 	"meshscope/ui/widget"
 )
 
@@ -118,19 +120,22 @@ func (m *measuredCurves) render(in *screen.Context) []string {
 
 // names lists the curves with the mean error of their points.
 func (m *measuredCurves) names(in *screen.Context, w, h int) []string {
-	lines := []string{in.Heading(w, "CURVES", "measured by others", "mean error")}
-	from := widget.Page(m.row, h-1, len(m.list))
-	for i := from; i < min(from+h-1, len(m.list)); i++ {
-		c, sum := &m.list[i], 0.0
-		for k := range c.Points {
-			sum += math.Abs(c.Points[k].Error())
-		}
-		l, role := in.Pointed(w, i == m.row)
-		l.To(2).Put(in.Paint(role), in.Cut(c.Title, w-12))
-		lines = append(lines,
-			l.RightAligned(in.Paint(themes.Muted), figure.Percent(sum/float64(len(c.Points))), w-1).String())
-	}
-	return widget.Height(lines, w, h)
+	type curve = curves.Curve
+	t := table.Plain([]report.Column[curve]{
+		{ID: "curve", Text: func(c *curve) string { return c.Title }},
+		{ID: "error", Head: "error %", Unit: record.Share, Value: func(c *curve) float64 {
+			sum := 0.0
+			for k := range c.Points {
+				sum += math.Abs(c.Points[k].Error())
+			}
+			return sum / float64(len(c.Points))
+		}},
+	}, m.row)
+	t.Wide = true
+	return t.Lines(in, m.list, w, h, -1, &table.Look[curve]{
+		Title: "CURVES", Details: []string{"measured by others; mean error", "measured by others"},
+		Focus: true,
+	})
 }
 
 // chart draws a curve, its values and its note.
