@@ -94,3 +94,49 @@ func TestDrawn(t *testing.T) {
 		}
 	}
 }
+
+// TestTitledList: a list with a title in place of the first head says which rows it shows, cuts words where
+// there is less room, takes the room that is left for names, and a click goes to the row that stands there.
+func TestTitledList(t *testing.T) {
+	palette, err := themes.Load("dark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &screen.Context{Theme: palette.Resolve(colorprofile.ASCII), Glyphs: widget.NewGlyphs(false)}
+	of := []report.Column[city]{
+		{ID: "name", Text: func(c *city) string { return c.name }},
+		{ID: "area", Head: "area", Value: func(c *city) float64 { return c.area }},
+		{
+			ID: "said", Head: "said", Drop: 1, Cut: true,
+			Text: func(c *city) string { return c.name + " is a city" },
+		},
+		{ID: "file", Head: "file", Aside: true, Text: func(*city) string { return "nowhere drawn" }},
+	}
+	_, rows := cities()
+	for w, want := range map[int]string{40: "Turin is a city", 24: "Turin~ ", 14: "130\n"} {
+		list := Plain(of, 0)
+		lines := list.Lines(in, rows, w, 2, -1, &Look[city]{Title: "CITIES"})
+		text := ansi.Strip(strings.Join(lines, "\n") + "\n")
+		if !strings.Contains(text, want) || strings.Contains(text, "nowhere") {
+			t.Errorf("%d cells: %q is not in\n%s", w, want, text)
+		}
+	}
+	list := Plain(of, 2)
+	list.Wide = true
+	lines := list.Lines(in, rows, 60, 3, -1, &Look[city]{Title: "CITIES", Details: []string{"of Europe"}})
+	head, last := ansi.Strip(lines[0]), ansi.Strip(lines[2])
+	if !strings.HasPrefix(head, "CITIES 2-3 of 3 of Europe") || !strings.HasSuffix(last, "Bern is a city ") &&
+		!strings.HasSuffix(last, "Bern is a city") || len(head) != 60 {
+		t.Errorf("%q above %q", head, last)
+	}
+	hit, again := list.Point(len(rows), -1, 1, 3)
+	if !hit || again || list.Row != 1 {
+		t.Errorf("a click on the first line: %v, %v, row %d", hit, again, list.Row)
+	}
+	if hit, again = list.Point(len(rows), -1, 2, 4); !hit || !again {
+		t.Errorf("a second click: %v, %v", hit, again)
+	}
+	if hit, _ = list.Point(len(rows), -1, 0, 3); hit {
+		t.Error("the head is a row")
+	}
+}
