@@ -53,6 +53,7 @@ func described(t *testing.T) []engine.Setup {
 		`{"model":"falcon-h1-0.5b","gpus":8,"gbs":64}`,
 		`{"model":"zamba2-1.2b","gpus":8,"pp":2,"gbs":64}`,
 		`{"model":"gpt-oss-120b","cluster":"dgx-b200","gpus":32,"ep":8,"gbs":256,"precision":"nvfp4"}`,
+		`{"model":"llama3.1-8b","gpus":8,"cp":8,"gbs":64,"cp_comm":"a2a"}`,
 	} {
 		doc, err := setupdoc.Parse("", []byte(text))
 		if err != nil {
@@ -90,7 +91,7 @@ var (
 		`^(layer|recompute)\.(?:(?:[a-z0-9]+_)?(?:dense|moe|hash)|` + mixerIDs + `)\b`,
 	)
 	mixers = regexp.MustCompile(
-		`^layer\.(?:` + mixerIDs + `|none)\.(attention|cp-hop)\b`,
+		`^layer\.(?:` + mixerIDs + `|none)\.(attention|cp-hop|cp-attention-[a-z]+-heads)\b`,
 	)
 	ops  = regexp.MustCompile(`^layer\.kind\.[a-z-]+\.(parameters|flops|saved|time)$`)
 	kind = regexp.MustCompile(
