@@ -120,7 +120,10 @@ var mark = regexp.MustCompile(`±`)
 
 // table are rows of a table whose heading carries the band, or of a drawing.
 var table = regexp.MustCompile(
-	`rank +\d|beyond: |step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |same$|[+-][\d.]+ (ms|s|GiB)$|× *$|^ *A  |● *[–✗>\d]+ |[ │▸]\d+ +[\d.]+ m?s +[\d,]+ |[▁▂▃▄▅▆▇█▀]`,
+	`rank +\d|beyond: |step, m?s|peak, GiB|MFU, %|MFU causal|MFU full|^ *[▸ ]*\d+ *│|at .* step \d|` +
+		`fits: rank|peaks at|that fits|GiB over time|─ step 1|^ *0 s |^ *W .* = |: .*, then |same$|` +
+		`[+-][\d.]+ (ms|s|GiB)( +[\d.]+)? *$|^ *A  |● *[–✗>\d]+ |[ │▸]\d+ +[\d.]+ m?s +[\d,]+ |` +
+		`[▁▂▃▄▅▆▇█▀]`,
 )
 
 func checkExact(t *testing.T, where string, tab state.Tab, text string, r *engine.Report) {
