@@ -43,10 +43,10 @@ func (c *Column[R]) Brief(r *R) string {
 		return c.Text(r)
 	}
 	text := figure.Bare(c.Unit, c.Value(r))
-	if c.Units != nil {
-		text = c.Cell(r).Text
-	}
-	if c.Signed {
+	switch {
+	case c.Units != nil:
+		text = c.Cell(r).Text // its sign too
+	case c.Signed:
 		text = figure.Change(text, c.Value(r))
 	}
 	if c.Mark != nil {
@@ -125,13 +125,15 @@ func List[R any](title string, columns []Column[R], rows []R) Table {
 
 // spare returns the heads of columns that a narrow terminal leaves out, the first one first.
 func spare[R any](columns []Column[R], heads []string) []string {
-	const most = 20
 	var out []string
-	for drop := most; drop > 0; drop-- {
-		for i := range columns {
-			if columns[i].Drop == drop {
-				out = append(out, heads[i])
-			}
+	order := make([]int, len(columns))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return columns[b].Drop - columns[a].Drop })
+	for _, i := range order {
+		if columns[i].Drop > 0 {
+			out = append(out, heads[i])
 		}
 	}
 	return out

@@ -48,6 +48,12 @@ func (o *Search) table(s *Section, list []search.Found) {
 		if c.Knob {
 			head = append(c.Names, c.ID)[0] // as its flag is called
 		}
+		switch c.ID {
+		case "slow":
+			c.Drop = 0 // by which layouts are ranked
+		case "tokens":
+			c.Drop = 18 // says what the step does
+		}
 		shown, t.Head = append(shown, *c), append(t.Head, head)
 		for n := range rows {
 			t.Rows[n] = append(t.Rows[n], c.line(&rows[n]))

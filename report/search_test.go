@@ -226,3 +226,25 @@ func TestMissedDeadlines(t *testing.T) {
 		}
 	}
 }
+
+// TestRankedBySlowEnds: a narrow terminal leaves out what says what another column does, never the slow end
+// by which layouts are ranked.
+func TestRankedBySlowEnds(t *testing.T) {
+	of := searched(t, "llama3.1-8b", map[knob.ID]string{
+		knob.GPUs: "32", knob.GBS: "64", knob.ZeRO: "3", knob.Seq: "4096",
+	}, func(q *search.Query) {
+		q.Setup = drafted(t, "llama3.1-8b", "dgx-h100", knob.Given{
+			knob.GPUs: 32, knob.Calibration: "deepspeed", knob.ZeRO: 3, knob.GBS: 64,
+		})
+	})
+	var out strings.Builder
+	if err := writeText(&out, of.Document(), 80); err != nil {
+		t.Fatal(err)
+	}
+	got := out.String()
+	_, heads, _ := strings.Cut(got, "  rank ")
+	heads, _, _ = strings.Cut(heads, "\n")
+	if !strings.Contains(heads, " slow end") || !strings.Contains(got, "no room for ") {
+		t.Error(got)
+	}
+}

@@ -56,8 +56,11 @@ func (v *Validation) Document(byRow bool) *Document {
 		fits(v.Fits))
 	out.Sections = append(out.Sections, curveSections(v.Curves)...)
 	if byRow {
-		c := RunColumns()
-		runs := List("", slices.Concat(c[:2], c[9:], c[5:8]), v.Rows) // without setups
+		c, all := []Column[published.Row](nil), RunColumns()
+		for _, id := range []string{"run", "group", "metric", "measured", "predicted", "error"} { // no setups
+			c = append(c, all[ColumnOf(all, id)])
+		}
+		runs := List("", c, v.Rows)
 		add("Runs", "", &runs)
 	}
 	return out
