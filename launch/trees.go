@@ -31,7 +31,7 @@ func keyed(ending string, parse func([]byte) ([]Entry, error), keys ...string) f
 		"|") + `)\]?["']?[ \t]*(?:[:=]|$)`)
 	return func(name string, data []byte) bool {
 		other := strings.Replace(strings.ToLower(path.Ext(name)), ".yml", ".yaml", 1)
-		if other != ending && slices.Contains(endings, other) || !begins.Match(data) {
+		if other != ending && slices.Contains(endings(), other) || !begins.Match(data) {
 			return false
 		}
 		entries, _ := parse(data)
@@ -39,8 +39,8 @@ func keyed(ending string, parse func([]byte) ([]Entry, error), keys ...string) f
 	}
 }
 
-// endings are those that say in which language a file is.
-var endings = []string{".json", ".yaml", ".toml", ".py", ".sh"}
+// endings returns those that say in which language a file is.
+func endings() []string { return []string{".json", ".yaml", ".toml", ".py", ".sh"} }
 
 // tooLong refuses a text that no configuration has.
 func tooLong(text []byte) error {
