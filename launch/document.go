@@ -250,10 +250,12 @@ func readEntriesWith(launcher string, rows []field, entries []Entry, around amid
 	return r
 }
 
-// sectionOf tells that an entry gives one value to what holds keys of rows; empty: it does not.
+// sectionOf tells that an entry gives a number or a switch to what holds keys of rows; empty: it does not. A
+// text may be the path of a file with these keys, or the name of a group.
 func sectionOf(rows []field, e Entry) string {
 	switch e.Value.(type) {
-	case nil, []any, map[string]any, unresolved:
+	case bool, int, float64:
+	default:
 		return ""
 	}
 	var keys []string

@@ -219,6 +219,8 @@ func TestSectionsAndEndings(t *testing.T) {
 	for file, want := range map[string]string{
 		`{"zero_optimization": 3, "fp16": {"enabled": true}}`: `"3", allowed are keys below it, such as st`,
 		`{"zero_optimization": {"stage": 3}}`:                 "",
+		`{"zero_optimization": true, "fp16": {}}`:             `"true", allowed are keys below it`,
+		`{"zero_optimization": "a.json", "fp16": {}}`:         "", // may be a path
 		`{"zero_optimization": null}`:                         "",
 	} {
 		for _, name := range []string{"ds.json", "ds.cfg", "ds.txt", "ds"} {
