@@ -156,6 +156,7 @@ func TestFileRules(t *testing.T) {
 			software, unpipelined, adapters,
 			{
 				"split-layers": with(t, knob.Given{knob.TP: 2, knob.ZeRO: 2}),
+				"split-tokens": with(t, knob.Given{knob.CP: 2, knob.ZeRO: 2}),
 				"hsdp":         with(t, knob.Given{knob.ZeRO: 2, knob.HSDP: 2}),
 				"offload-activations": set(func(s *engine.Setup) {
 					s.Offload, s.ZeRO = recipe.OffloadActivations, 2
@@ -169,7 +170,8 @@ func TestFileRules(t *testing.T) {
 			software, unpipelined, adapters,
 			{
 				"split-layers": with(t, knob.Given{knob.TP: 2}), "hsdp": sharded["hsdp"],
-				"zero": with(t, knob.Given{knob.ZeRO: 1}),
+				"split-tokens": with(t, knob.Given{knob.CP: 2}),
+				"zero":         with(t, knob.Given{knob.ZeRO: 1}),
 				"offload-weights": set(func(s *engine.Setup) {
 					s.Offload, s.ZeRO = recipe.OffloadWeights, 2
 				}),
@@ -178,7 +180,10 @@ func TestFileRules(t *testing.T) {
 		},
 		"trl": {
 			software, unpipelined, adapters,
-			{"split-layers": with(t, knob.Given{knob.CP: 2}), "hsdp": sharded["hsdp"]},
+			{
+				"split-layers": with(t, knob.Given{knob.TP: 2}), "hsdp": sharded["hsdp"],
+				"split-tokens": with(t, knob.Given{knob.CP: 2}),
+			},
 		},
 		"accelerate": {
 			software, sharded, unpipelined,

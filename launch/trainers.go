@@ -234,8 +234,11 @@ func (t *trainer) rules() []Rule {
 		refuses("sp", knob.SP, t.source, "it shards products alone: sp off",
 			func(s *engine.Setup) bool { return s.SP && s.TP > 1 }),
 		refuses("split-layers", knob.TP, t.source,
-			"tp and cp are parts of FSDP2, with zero 3, in axolotl alone",
-			func(s *engine.Setup) bool { return (s.TP > 1 || s.CP > 1) && (!t.fsdp2 || s.ZeRO != 3) }),
+			"tp is a part of FSDP2, with zero 3, in axolotl alone",
+			func(s *engine.Setup) bool { return s.TP > 1 && (!t.fsdp2 || s.ZeRO != 3) }),
+		refuses("split-tokens", knob.CP, t.source,
+			"cp is a part of FSDP2, with zero 3, in axolotl alone",
+			func(s *engine.Setup) bool { return s.CP > 1 && (!t.fsdp2 || s.ZeRO != 3) }),
 		refuses("hsdp", knob.HSDP, t.source,
 			"replicas of shards are a part of FSDP2, with zero 3, in axolotl alone",
 			func(s *engine.Setup) bool {
