@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -173,13 +174,7 @@ func accelerateFile(plugged bool) form {
 		countField(mesh+"cp_size", knob.CP, func(s *engine.Setup) int { return s.CP }).only(meshed),
 		ulysses(mesh + "sp_size").only(plugs),
 		same(mesh+"sp_backend", "deepspeed", "the one that there is").only(plugUlysses),
-		{key: mesh + "cp_backend", from: []string{flat(knob.CPComm)}, read: func(v any, r *reader) error {
-			if v != "deepspeed" {
-				return skip("a ring")
-			}
-			r.Setup[flat(knob.CPComm)] = string(recipe.Ulysses)
-			return nil
-		}},
+		{key: mesh + "cp_backend", from: []string{flat(knob.CPComm)}, read: readBackend},
 		joint("num_machines", []knob.ID{knob.Nodes}, ofAll(func(s *engine.Setup) int { return s.Nodes() })),
 		countField("num_processes", knob.GPUs, func(s *engine.Setup) int { return s.GPUs }),
 		yours("machine_rank", 0, "the number of this machine, from 0"),
@@ -218,6 +213,22 @@ func accelerateFile(plugged bool) form {
 		func(s *engine.Setup) bool { return s.ZeRO == 0 || plugged },
 	})
 	return f
+}
+
+// readBackend reads what exchanges the sequence, after the sizes of the mesh.
+func readBackend(v any, r *reader) error {
+	switch v = single(v); {
+	case v != nil && v != "torch" && v != "deepspeed":
+		return fmt.Errorf("given %s, allowed are torch, deepspeed", shown(v))
+	case r.number(flat(knob.CP), 1) == 1 && !r.lost[flat(knob.CP)]:
+		return skip("no effect at cp 1")
+	case v != "deepspeed":
+		return skip("a ring")
+	case r.values["distributed_type"].Value != "DEEPSPEED":
+		return errors.New("deepspeed needs distributed_type DEEPSPEED: torch, a ring, or cp_size 1")
+	}
+	r.Setup[flat(knob.CPComm)] = string(recipe.Ulysses)
+	return nil
 }
 
 // meshed reports whether the file has a mesh of parallel dimensions: one process and DDP have none.

@@ -1,6 +1,7 @@
 package launch_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -54,6 +55,39 @@ func TestUlyssesRoundTrip(t *testing.T) {
 		l, _ := launch.Find(id)
 		if refused := l.Refusals(s); len(refused) == 0 || !strings.Contains(refused[0].Because, "ring") {
 			t.Errorf("%s: %+v", id, refused)
+		}
+	}
+	l, _ := launch.Find("llama-factory")
+	ring = setup(t, "llama3-8b", knob.Given{
+		knob.GPUs: 16, knob.CP: 8, knob.ZeRO: 3, knob.GBS: 16, knob.MBS: 1, knob.Seq: 4096,
+	})
+	if refused := l.Refusals(&ring); len(refused) != 1 || refused[0].Field != knob.CP {
+		t.Errorf("%+v", refused)
+	}
+	if near, ok := l.Nearest(ring); !ok || near.CP != 1 {
+		t.Errorf("nearest to cp 8: %+v, %v", near.Layout, ok)
+	}
+}
+
+// TestBackendOfAccelerate: a word for what exchanges the sequence counts where it has an effect, with the
+// plugin that it needs.
+func TestBackendOfAccelerate(t *testing.T) {
+	for _, c := range []struct{ kind, cp, word, comm, problem string }{
+		{"DEEPSPEED", "2", "deepspeed", "a2a", ""},
+		{"DEEPSPEED", "1", "deepspeed", "", ""},
+		{"FSDP", "2", "torch", "p2p", ""},
+		{"FSDP", "2", "deepspeed", "p2p", "deepspeed needs distributed_type DEEPSPEED"},
+		{"FSDP", "2", "ulysses", "p2p", "allowed are torch, deepspeed"},
+	} {
+		const mesh = "  parallelism_config_"
+		text := "compute_environment: LOCAL_MACHINE\ndistributed_type: " + c.kind + "\nnum_processes: 8\n" +
+			"fsdp_config:\n  fsdp_version: 2\n  fsdp_reshard_after_forward: true\n" +
+			"parallelism_config:\n" + mesh + "cp_size: " + c.cp + "\n" + mesh + "cp_backend: " + c.word + "\n"
+		r, _ := launch.Read("accelerate.yaml", []byte(text))
+		comm, _ := r.Setup["cp_comm"].(string)
+		if got := fmt.Sprint(r.Problems); comm != c.comm || (c.problem == "") != (len(r.Problems) == 0) ||
+			!strings.Contains(got, c.problem) {
+			t.Errorf("%+v: %s, %q, problems %s", c, r.Launcher, comm, got)
 		}
 	}
 }
