@@ -54,7 +54,7 @@ func bridgeNames() map[string]string {
 		"ckpt-format": "checkpoint.ckpt_format",
 	}
 	for prefix, keys := range map[string]string{
-		"model": "sequence-parallel hybrid-layer-pattern pipeline-model-parallel-layout " +
+		"model": "sequence-parallel cp-comm-type hybrid-layer-pattern pipeline-model-parallel-layout " +
 			"account-for-embedding-in-pipeline-split account-for-loss-in-pipeline-split " +
 			"recompute-granularity recompute-method recompute-num-layers recompute-modules " +
 			"cpu-offloading-num-layers moe-token-dispatcher-type moe-flex-dispatcher-backend " +

@@ -163,7 +163,6 @@ func trainers() []trainer {
 				"model_id_or_path": "model", "max_seq_length": "max_length",
 				"batch_size": "per_device_train_batch_size", bitsKey: "quant_bits",
 				targetsKey: "target_modules", rankKey: "lora_rank",
-				"sequence_parallel_size": "context_parallel_size",
 			},
 			starts: func(words []string, flags map[string]bool) bool {
 				return startsWith("swift", "sft", "pt", "rlhf")(words, flags) ||

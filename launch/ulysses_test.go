@@ -26,6 +26,7 @@ func TestUlyssesRoundTrip(t *testing.T) {
 	mega.CPComm, mega.ZeRO = recipe.Ulysses, 1
 	for id, s := range map[string]*engine.Setup{
 		"deepspeed": &heads, "accelerate-deepspeed": &heads, "megatron": &mega,
+		"bridge": &mega,
 	} {
 		l, ok := launch.Find(id)
 		if refused := l.Refusals(s); !ok || len(refused) > 0 {
@@ -40,6 +41,7 @@ func TestUlyssesRoundTrip(t *testing.T) {
 			"deepspeed":            `"sequence_parallel_size": 8`,
 			"accelerate-deepspeed": "parallelism_config_sp_size: 8",
 			"megatron":             "--cp-comm-type a2a",
+			"bridge":               "model.cp_comm_type=a2a",
 		}[id]
 		if !strings.Contains(text, want) {
 			t.Errorf("%s has no %s:\n%s", id, want, text)
@@ -89,5 +91,14 @@ func TestBackendOfAccelerate(t *testing.T) {
 			!strings.Contains(got, c.problem) {
 			t.Errorf("%+v: %s, %q, problems %s", c, r.Launcher, comm, got)
 		}
+	}
+}
+
+// TestSwiftHasUlysses: ms-swift's sequence_parallel_size exchanges the sequence for heads, under DeepSpeed.
+func TestSwiftHasUlysses(t *testing.T) {
+	r, _ := launch.Read("sft.sh", []byte("NPROC_PER_NODE=8 swift sft --model Qwen/Qwen2.5-7B-Instruct "+
+		"--sequence_parallel_size 4 --deepspeed zero3 --max_length 32768\n"))
+	if r.Setup["cp"] != 4 || r.Setup["cp_comm"] != "a2a" || r.Setup["calibration"] != "deepspeed" {
+		t.Errorf("%v", r.Setup)
 	}
 }
