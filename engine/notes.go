@@ -57,18 +57,23 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 		list = append(list, loraAssumption(s, n))
 	}
 	if traits.Ledger && !s.Offload.Optimizer() {
-		list = append(list, optimizerAssumption(s.Optimizer, s.Stack, s.ZeRO > 0 && s.DP > 1))
+		list = append(list, optimizerAssumption(s.Optimizer, s.Stack, s.ZeRO > 0 && s.DenseRanks() > 1))
 	}
 	list = append(list, attentionAssumption(s)...)
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
 		"not measured here: its norms, rotary positions and SwiGLU, which "+
 		"use_liger_kernel brings too, are not in")
-	say(s.WeightDtype != "" && s.Stack.Traits().LowWeights, "weights, gradients and moments are kept in "+
-		"bf16 (torchtitan's training.dtype), gradients summed in fp32; the update is given the time of fp32")
+	sums := recipe.GradFP32
+	if s.GradDtype == recipe.GradBF16 {
+		sums = recipe.GradBF16
+	}
+	say(s.WeightDtype != "" && traits.LowWeights, "weights, gradients and moments are kept in "+
+		"bf16 (torchtitan's training.dtype), gradients summed in "+string(sums)+", as "+
+		"grad-dtype says; the update is given the time of fp32")
 	chunked := s.Loss == recipe.ChunkedLoss
-	say(chunked && s.Stack.Traits().Ledger, "loss chunked is that of torchtune: 8 parts, whose "+
+	say(chunked && traits.Ledger, "loss chunked is that of torchtune: 8 parts, whose "+
 		"probabilities are kept for the backward (with --compile their logits); it was not measured here")
-	say(chunked && !s.Stack.Traits().Ledger, "loss chunked is torchtitan's: 8 parts of the tokens, each "+
+	say(chunked && !traits.Ledger, "loss chunked is torchtitan's: 8 parts of the tokens, each "+
 		"through head, loss and their backward before the next, with the gradient of the hidden state "+
 		"gathered in fp32; it was not measured here")
 	eight, one := s.Precision.On(s.Stack) == recipe.FP8Megatron, s.Precision == recipe.FP8Tensor
@@ -170,15 +175,16 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.TP > 1 && cal == nil, "tensor-parallel traffic is exposed in the forward and overlaps with the "+
 		"weight gradient in the backward")
 	pipelineAssumptions(s, r, t, soft, cal == nil, say)
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last "+
+	shared := s.DenseRanks() > 1
+	say(shared && s.ZeRO < 2 && soft.DP <= 0, "gradient traffic overlaps with the last "+
 		"micro-batch's backward, weight traffic with the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP > 0 && soft.DP < 1, "gradient traffic overlaps with the "+
+	say(shared && s.ZeRO < 2 && soft.DP > 0 && soft.DP < 1, "gradient traffic overlaps with the "+
 		"last micro-batch's backward, weight traffic with the first forward; a share of both that the "+
 		"stack's constants give is exposed however much compute there is")
-	say(s.DP*s.CP > 1 && s.ZeRO < 2 && soft.DP >= 1, "gradient traffic overlaps with no compute")
-	say(s.DP*s.CP > 1 && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap "+
+	say(shared && s.ZeRO < 2 && soft.DP >= 1, "gradient traffic overlaps with no compute")
+	say(shared && s.ZeRO == 2, "gradients are reduce-scattered in every micro-batch and overlap "+
 		"with its backward, weight traffic overlaps with the first forward")
-	say(s.DP*s.CP > 1 && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every "+
+	say(shared && s.ZeRO == 3, "weights are all-gathered and gradients reduce-scattered in every "+
 		"micro-batch and overlap with its compute")
 	list = append(list, plusPlus(s)...)
 	say(s.Precision == recipe.FP16 && s.Cluster.GPU.PeakBF16 <= 0,
@@ -195,7 +201,7 @@ func plusPlus(s *Setup) (list []string) {
 			"gathers from all GPUs and makes it again, and all other gathers stay among those %[1]d"+
 			unmeasured, min(s.HPZ, s.DP)))
 	}
-	if s.QWZ && s.DP > 1 {
+	if s.QWZ && s.DenseRanks() > 1 {
 		list = append(list, "qwZ of ZeRO++ gathers weights in int8, with an fp32 scale for 8,000 elements: "+
 			"its kernel makes fp16 of them and a cast the weights' format before they are used"+unmeasured)
 	}

@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"meshscope/engine/knob"
@@ -135,6 +137,11 @@ func TestLowWeights(t *testing.T) {
 			a.Buffers != b.Buffers || a.Activations != b.Activations {
 			t.Errorf("rank %d: %+v in fp32, %+v in bf16", i, a, b)
 		}
+	}
+	if !slices.ContainsFunc(low.Assumptions, func(a string) bool {
+		return strings.Contains(a, "gradients summed in fp32, as grad-dtype says")
+	}) {
+		t.Errorf("nothing says what grad-dtype does: %q", low.Assumptions)
 	}
 	given[knob.Precision] = recipe.FP16
 	s, _ := fineTuned(t, "llama3.1-8b", "h100-sxm", given)

@@ -120,6 +120,9 @@ func TestUlyssesRefused(t *testing.T) {
 		"cp 3 does not divide the model's 32 attention heads": {knob.GPUs: 3, knob.CP: 3, knob.Seq: 3072},
 		"deepspeed has no cp-comm p2p here; it has a2a":       {knob.CPComm: recipe.Ring},
 		"cp 1 alone here, not 8":                              {knob.HPZ: 8},
+		"one GPU or FSDP2 (zero 2 or 3), not DDP on 8": {
+			knob.Calibration: recipe.PyTorch, knob.ZeRO: 0, "optimizer-in-backward": true,
+		},
 		"compiled blocks that exchange the sequence": {
 			knob.Calibration: recipe.PyTorch, knob.GradDtype: recipe.GradBF16, "compile": true,
 			knob.WeightDtype: recipe.WeightsBF16,
@@ -149,6 +152,9 @@ func TestUlyssesRefused(t *testing.T) {
 	}
 	if s, _ := exchanged(t, knob.Given{knob.Seq: 131080}); layout.HasCode(engine.Check(s), "cp-zigzag") {
 		t.Error("a part of the sequence need not be two")
+	}
+	if _, r := exchanged(t, knob.Given{knob.Seq: 1 << 20, knob.MBS: 1024}); !r.Legal {
+		t.Error("tensors are bounded by a rank's tokens:", r.Problems)
 	}
 	s, r := exchanged(t, knob.Given{knob.CP: 1, knob.CPComm: recipe.Ulysses, knob.Seq: 2048})
 	if list := engine.NoEffects(&s, &r); len(list) != 1 || list[0].Field != knob.CPComm {

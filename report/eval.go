@@ -118,9 +118,14 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	if why := largeBatch(s, r); why != "" {
 		facts = append(facts, Fact{"", why})
 	}
+	gradients := string(s.GradDtype)
+	low := s.WeightDtype == recipe.WeightsBF16 && s.Stack.Traits().LowWeights
+	if low && s.GradDtype != recipe.GradBF16 { // kept as the weights are
+		gradients = "bf16 summed in fp32"
+	}
 	facts = append(facts,
 		Fact{"recipe", fmt.Sprintf("%s, gradients %s, %s, %s attention, recompute %s", s.Precision,
-			s.GradDtype, s.Optimizer, s.Attention, s.Recompute)},
+			gradients, s.Optimizer, s.Attention, s.Recompute)},
 		Fact{"", fmt.Sprintf("schedule %s, stack %s", s.Schedule, s.Stack)})
 	if s.Frozen() {
 		kind := map[bool]string{false: "LoRA", true: "DoRA"}[s.DoRA]
@@ -139,7 +144,7 @@ func SetupSection(s *engine.Setup, r *engine.Report, unsetBatch bool) Section {
 	if s.HPZ > 1 {
 		facts = append(facts, Fact{"", fmt.Sprintf("a second copy of the weights over %d GPUs (hpZ)", s.HPZ)})
 	}
-	if s.QWZ && s.DP > 1 {
+	if s.QWZ && s.DenseRanks() > 1 {
 		facts = append(facts, Fact{"", "weights gathered in int8 (qwZ)"})
 	}
 	if s.FourBits() {

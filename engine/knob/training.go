@@ -225,8 +225,8 @@ func (s *Setup) inBackward(trains string) string {
 		return "all weights trained, not adapters alone"
 	case s.MicroBatches > 1:
 		return fmt.Sprintf("one micro-batch, not %d", s.MicroBatches)
-	case s.ZeRO == 0 && s.DP > 1:
-		return fmt.Sprintf("one GPU or FSDP2 (zero 2 or 3), not DDP on %d", s.DP)
+	case s.ZeRO == 0 && s.DenseRanks() > 1:
+		return fmt.Sprintf("one GPU or FSDP2 (zero 2 or 3), not DDP on %d", s.DenseRanks())
 	case s.Offload.Weights():
 		return "weights on the GPU, not offload " + string(s.Offload)
 	case states.Matrices || states.Factored:

@@ -73,9 +73,12 @@ func (l *Layout) MicroBatchTokens() float64 {
 // sharding, HSDP).
 func (l *Layout) Replicas() int { return max(l.HSDP, 1) }
 
+// DenseRanks returns the number of ranks that hold or share the same dense parameters: CP, too, has all.
+func (l *Layout) DenseRanks() int { return l.DP * l.CP }
+
 // DenseShards returns the number of ranks that share the states of dense parameters:
-// the DP*CP ranks that hold the same ones, of one replica.
-func (l *Layout) DenseShards() int { return max(l.DP*l.CP/l.Replicas(), 1) }
+// those that hold the same ones, of one replica.
+func (l *Layout) DenseShards() int { return max(l.DenseRanks()/l.Replicas(), 1) }
 
 // ExpertShards returns the same for routed experts.
 func (l *Layout) ExpertShards() int { return max(l.ExpertDP()/l.Replicas(), 1) }

@@ -274,7 +274,7 @@ func Check(p *model.Program, w *Way) error {
 			wide = max(wide, float64(b.wide(model.Ref(r))))
 		}
 	}
-	if n := wide * float64(w.Seq) * float64(w.MicroBatch); w.Seq > model.MaxSequence ||
+	if n := wide * float64(w.part()) * float64(w.MicroBatch); w.Seq > model.MaxSequence ||
 		w.MicroBatch > model.MaxSequence || n > maxElements {
 		return fmt.Errorf("a micro-batch has tensors of %.2g elements; allowed: at most %.2g", n,
 			float64(maxElements))

@@ -291,7 +291,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	w := &ledger.Way{
 		Code: code, Bytes: 4, Autocast: l.ZeRO == 0, FSDP: l.ZeRO >= 2, Whole: l.ZeRO == 2,
-		Ranks: int64(l.DP * l.CP), Ulysses: int64(l.CP),
+		Ranks: int64(l.DenseRanks()), Ulysses: int64(l.CP),
 		Seq: int64(l.Seq), MicroBatch: int64(l.MBS), MicroBatches: int64(l.MicroBatches),
 		Layers: int64(in.Recompute.Layers), Loss: in.Loss, Steps: 2,
 		Compile: in.Training.Compile, Offload: in.Offload.Weights() && !k.zero,
@@ -307,7 +307,7 @@ func (k pyTorch) way(in *Input) (*ledger.Way, error) {
 	}
 	if k.zero {
 		w.Bytes, w.Autocast, w.FSDP, w.Whole, w.ZeRO = 2, false, false, false, ledger.NewZeRO(l.ZeRO)
-		w.ZeRO.Second, w.ZeRO.Int8 = int64(in.Training.HPZ), in.Training.QWZ && l.DP*l.CP > 1
+		w.ZeRO.Second, w.ZeRO.Int8 = int64(in.Training.HPZ), in.Training.QWZ && l.DenseRanks() > 1
 		w.ZeRO.Int4 = l.Int4Gradients(in.Training.QGZ, in.Node)
 		w.ZeRO.Host, w.ZeRO.Weights = in.Offload.Optimizer(), in.Offload.Weights()
 		w.ZeRO.NVMe, w.ZeRO.Drive = in.Offload.NVMe(), in.Rates.Drives/float64(max(min(l.GPUs, in.Node), 1))

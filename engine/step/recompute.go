@@ -81,7 +81,7 @@ func recomputedLayers(in *Input, stage int) int {
 	return in.Layout.RecomputedLayers(in.Recompute.Layers, stage, &in.Stages[stage])
 }
 
-// again returns how long the operations of a layer take that run again, without rotary
+// recomputed returns how long the operations of a layer take that run again, without rotary
 // positions.
 func (k *kernels) recomputed(l *model.Layer, recomputation *model.Recomputation) units.Seconds {
 	var c Cost

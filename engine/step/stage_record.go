@@ -66,7 +66,8 @@ func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 // record records the sums of a stage: its passes, what runs again, and its traffic.
 func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stage) {
 	in, of, pieces := p.k.in, rec.What(), p.pieces(rec, st)
-	talking := pieces
+	// A ledger sums kernels; messages stay those of the layers.
+	senders := pieces
 	known := func(id string, value float64) string { // of the stack's ledger
 		rec.Given(record.InUnit(record.Seconds, id+"_of_the_ledger", value))
 		return id + "_of_the_ledger"
@@ -132,8 +133,8 @@ func (p *Parts) record(rec *record.Recorder, c *Cost, stage int, st *layout.Stag
 					}
 				}
 			}
-			take(talking, "forward")
-			take(talking, "backward")
+			take(senders, "forward")
+			take(senders, "backward")
 			take(recomputed, "forward")
 			if recomputation := in.Recomputation(); d[0] == 'e' && recomputation.Experts() {
 				for i := range in.Program.Layers {
