@@ -63,13 +63,14 @@ func assumptions(s *Setup, r *Report, t *timing) []string {
 	say(s.Loss == recipe.LigerLoss, "loss liger is Liger-Kernel's fused linear cross entropy alone, and was "+
 		"not measured here: its norms, rotary positions and SwiGLU, which "+
 		"use_liger_kernel brings too, are not in")
-	sums := recipe.GradFP32
-	if s.GradDtype == recipe.GradBF16 {
-		sums = recipe.GradBF16
+	if s.WeightDtype != "" && traits.LowWeights {
+		sums := recipe.GradFP32
+		if s.GradDtype == recipe.GradBF16 {
+			sums = recipe.GradBF16
+		}
+		list = append(list, "weights, gradients and moments are kept in bf16 (torchtitan's training.dtype), "+
+			"gradients summed in "+string(sums)+", as grad-dtype says; the update is given the time of fp32")
 	}
-	say(s.WeightDtype != "" && traits.LowWeights, "weights, gradients and moments are kept in "+
-		"bf16 (torchtitan's training.dtype), gradients summed in "+string(sums)+", as "+
-		"grad-dtype says; the update is given the time of fp32")
 	chunked := s.Loss == recipe.ChunkedLoss
 	say(chunked && traits.Ledger, "loss chunked is that of torchtune: 8 parts, whose "+
 		"probabilities are kept for the backward (with --compile their logits); it was not measured here")
