@@ -85,6 +85,11 @@ func (a *app) compareCommand() *cobra.Command {
 			Comparison: &c, Way: compare.ChangePath(c.A.Setup, c.B.Setup, nil), Words: args,
 			Chosen: [2]*search.Chosen{sides[0].chosen, sides[1].chosen}, Library: a.lib,
 		}
+		left, other := &sides[0], &sides[1]
+		if left.flags.noGPUs && other.flags.noGPUs && left.setup.GPUs == other.setup.GPUs { // said once
+			a.sayf("meshscope: %s\n", gpusTaken(&left.setup))
+			left.flags.noGPUs, other.flags.noGPUs = false, false
+		}
 		for i := range sides {
 			sides[i].flags.sayTaken(a, sideName(i)+": ", &sides[i].setup, sides[i].chosen)
 			if held := sides[i].heldWords(i); held != "" {

@@ -39,10 +39,12 @@ func TestFullDisk(t *testing.T) {
 		"version",
 		"eval --tp 8 --pp 2", "eval --json --tp 8 --pp 2", "eval --batch -", "timeline --tf 1",
 		"timeline --tf 1 --json",
-		"presets models", "presets gpus --json", "search --tp 8 --pp 2", "search --tp 8 --pp 2 --json",
-		"search --tp 8 --pp 2 --csv", "search --tp 3",
-		"compare tp=4 --tp 8", "compare tp=4 --tp 8 --json", "scan --x tp --tp 8",
-		"scan --x tp --tp 8 --json", "scan --x tp --tp 8 --csv",
+		"presets models", "presets gpus --json", "search --gpus 64 --tp 8 --pp 2",
+		"search --gpus 64 --tp 8 --pp 2 --json", "search --gpus 64 --tp 8 --pp 2 --csv",
+		"search --gpus 64 --tp 3",
+		"compare tp=4 --tp 8 --gpus 64", "compare tp=4 --tp 8 --gpus 64 --json",
+		"scan --x tp --tp 8 --gpus 64", "scan --x tp --tp 8 --gpus 64 --json",
+		"scan --x tp --tp 8 --gpus 64 --csv",
 	} {
 		cmd := exec.CommandContext(t.Context(), program, strings.Fields(command)...)
 		var stderr bytes.Buffer

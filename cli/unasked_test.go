@@ -162,7 +162,7 @@ func TestGPUsNotGivenAreSaid(t *testing.T) {
 		"report --tp 8":                                      1,
 		"launch --for megatron --tp 8":                       1,
 		"scan --x mbs --tp 8":                                1,
-		"compare tp=8,pp=2 tp=4,pp=2":                        2,
+		"compare tp=8,pp=2 tp=4,pp=2":                        1,
 		"compare tp=8,gpus=8 tp=8":                           1,
 		"search --model llama3.2-1b":                         1,
 		"search --model llama3.2-1b --gpus 8":                0,
