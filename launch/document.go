@@ -250,11 +250,15 @@ func readEntriesWith(launcher string, rows []field, entries []Entry, around amid
 	return r
 }
 
-// sectionOf tells that an entry gives a number or a switch to what holds keys of rows; empty: it does not. A
-// text may be the path of a file with these keys, or the name of a group.
+// sectionOf tells that an entry gives a number, a switch or a list to what holds keys of rows; empty: it does
+// not. A text may be the path of a file with these keys, or the name of a group.
 func sectionOf(rows []field, e Entry) string {
-	switch e.Value.(type) {
+	switch v := e.Value.(type) {
 	case bool, int, float64:
+	case []any:
+		if len(v) == 0 {
+			return ""
+		}
 	default:
 		return ""
 	}

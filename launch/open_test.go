@@ -221,6 +221,7 @@ func TestSectionsAndEndings(t *testing.T) {
 		`{"zero_optimization": {"stage": 3}}`:                 "",
 		`{"zero_optimization": true, "fp16": {}}`:             `"true", allowed are keys below it`,
 		`{"zero_optimization": "a.json", "fp16": {}}`:         "", // may be a path
+		`{"zero_optimization": [{"stage": 3}]}`:               `allowed are keys below it, such as stage`,
 		`{"zero_optimization": null}`:                         "",
 	} {
 		for _, name := range []string{"ds.json", "ds.cfg", "ds.txt", "ds"} {
