@@ -274,6 +274,10 @@ func readUlysses(v any, r *reader) error {
 	if err == nil && n == 1 {
 		return skip("one: no sequence parallelism")
 	}
+	ring := r.Setup[flat(knob.CPComm)] != string(recipe.Ulysses)
+	if before := r.number(flat(knob.CP), 1); ring && before > 1 {
+		return fmt.Errorf("%d next to a ring of %d: one of the two may be over 1", n, before)
+	}
 	if err == nil {
 		r.Setup[flat(knob.CP)], r.Setup[flat(knob.CPComm)] = n, string(recipe.Ulysses)
 	}
@@ -346,6 +350,11 @@ func (r *reader) deepSpeedBatch() {
 		return
 	}
 	dp := gbs / one
+	if given := r.whole("data_parallel_size", 1, dp); given != dp {
+		r.wrongf(key, "%d is not micro-batch %d x accumulation %d x data_parallel_size %d", gbs, mbs, m,
+			given)
+		return
+	}
 	r.Setup[flat(knob.DP)] = dp
 	if shard := r.shard; shard > 0 && shard < dp {
 		if r.shard = 0; dp%shard != 0 {

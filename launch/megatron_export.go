@@ -177,11 +177,14 @@ func contextExchange() field {
 			return string(recipe.Ulysses), s.SharesHeads()
 		},
 		read: func(v any, r *reader) error {
-			word := fmt.Sprint(single(v))
-			if kinds := listOf(v); len(kinds) > 0 && len(slices.Compact(kinds)) == 1 {
+			word, known := fmt.Sprint(single(v)), []string{"p2p", "a2a", "a2a+p2p", "allgather", "all_gather"}
+			kinds := slices.Compact(listOf(v))
+			if len(kinds) == 1 {
 				word = kinds[0]
 			}
 			switch {
+			case len(kinds) < 2 && !slices.Contains(known, word):
+				return fmt.Errorf("given %s, allowed are %s", shown(word), strings.Join(known, ", "))
 			case r.number("cp", 1) == 1:
 				return skip("without effect at cp 1")
 			case word == string(recipe.Ulysses):

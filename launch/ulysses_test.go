@@ -102,3 +102,28 @@ func TestSwiftHasUlysses(t *testing.T) {
 		t.Errorf("%v", r.Setup)
 	}
 }
+
+// TestContradictionsOfUlysses: a batch that data_parallel_size contradicts, a ring next to Ulysses and an
+// exchange that Megatron-LM has not are problems.
+func TestContradictionsOfUlysses(t *testing.T) {
+	for want, file := range map[string][2]string{
+		"64 is not micro-batch 1 x accumulation 1 x data_parallel_size 16": {
+			"z.json", `{"zero_optimization":{"stage":3},"train_micro_batch_size_per_gpu":1,` +
+				`"train_batch_size":64,"gradient_accumulation_steps":1,` +
+				`"sequence_parallel_size":4,"data_parallel_size":16}`,
+		},
+		"4 next to a ring of 2": {
+			"a.yaml", "distributed_type: FSDP\nnum_processes: 64\nparallelism_config:\n  " +
+				"parallelism_config_cp_size: 2\n  parallelism_config_sp_size: 4\n",
+		},
+		`given "A2A", allowed are p2p, a2a, a2a+p2p, allgather`: {
+			"t.sh", "torchrun --nproc-per-node 8 pretrain_gpt.py --context-parallel-size 2 " +
+				"--cp-comm-type A2A\n",
+		},
+	} {
+		r, _ := launch.Read(file[0], []byte(file[1]))
+		if got := fmt.Sprint(r.Problems); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, not %s", file[0], got, want)
+		}
+	}
+}
