@@ -137,12 +137,15 @@ func (t *timing) recordTraffic(c *Communication, f rowFormulas, operands ...reco
 			Source: source, LeavesOut: omits, Simulated: f.simulated && id == "exposed",
 		}, operands...)
 	}
-	pass := "a ring pass"
-	if strings.HasPrefix(c.Operation, "all-to-all") {
-		pass = "an all-to-all"
+	pass := ""
+	switch {
+	case strings.HasPrefix(c.Operation, "all-to-all"):
+		pass = ": an all-to-all sends (n-1)/n of the volume"
+	case strings.Contains(c.Operation, "reduce"), strings.Contains(c.Operation, "ring"):
+		pass = ": a ring pass sends (n-1)/n of the volume"
 	}
 	figure("bytes", "bytes that one GPU sends over "+big+" in a step", f.bytes, record.Traffic,
-		float64(c.Bytes), c.Operation+": "+pass+" sends (n-1)/n of the volume", "")
+		float64(c.Bytes), c.Operation+pass, "")
 	figure("seconds", "time of the "+big+" traffic of a step", f.seconds, record.Seconds, float64(c.Seconds),
 		c.Operation+"; "+record.From(m.Network.From), "other traffic on the same links")
 	figure("exposed", "time of the "+big+" traffic that is exposed", f.exposed, record.Seconds,

@@ -72,10 +72,10 @@ func TestLossesRefused(t *testing.T) {
 		"megatron-core has no loss liger": {
 			knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.LigerLoss,
 		},
-		"torchtitan has no loss liger or chunked here; transformers, pytorch and deepspeed have": {
+		"torchtitan has no loss liger here; transformers, pytorch and deepspeed have": {
 			knob.Calibration: recipe.TorchTitan, knob.Loss: recipe.LigerLoss,
 		},
-		"megatron-core has no loss liger or chunked here": {
+		"megatron-core has no loss chunked here; pytorch and torchtitan have": {
 			knob.Calibration: recipe.MegatronCore, knob.Loss: recipe.ChunkedLoss,
 		},
 		"transformers has no loss chunked: its code is torchtune's, on pytorch, and torchtitan's; allowed": {

@@ -147,12 +147,15 @@ const vastBatch = 1e9
 // stackWarnings say where the setup asks for more than its stack has, or than makes
 // sense; mute: codes alone, no messages.
 func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
-	warnf := func(code string, field ID, format string, args ...any) {
-		p := Problem{Code: code, Severity: layout.Warning, Field: string(field)}
+	add := func(severity layout.Severity, code string, field ID, format string, args ...any) {
+		p := Problem{Code: code, Severity: severity, Field: string(field)}
 		if !mute {
 			p.Message = fmt.Sprintf(format, args...)
 		}
 		into = append(into, p)
+	}
+	warnf := func(code string, field ID, format string, args ...any) {
+		add(layout.Warning, code, field, format, args...)
 	}
 	stack, ok := memory.For(s.Stack)
 	if !ok || s.ZeRO < 0 || s.ZeRO > 3 {
@@ -160,8 +163,7 @@ func (s *Setup) stackWarnings(into []Problem, mute bool) []Problem {
 	}
 	if s.SharesHeads() {
 		s.sharedHeads(func(code string, field ID, format string, args ...any) {
-			warnf(code, field, format, args...)
-			into[len(into)-1].Severity = layout.Error
+			add(layout.Error, code, field, format, args...)
 		})
 	}
 	name, traits := s.Stack.Resolve(), s.Stack.Traits()

@@ -314,8 +314,9 @@ func (s *Setup) training(into []Problem) []Problem {
 	lacks(s.Offload == recipe.OffloadActivations, Offload, "offload activations",
 		"pytorch and transformers have (--calibration); of megatron-core see --offload-layers")
 	loss := s.LossKernel()
-	lacks(loss.InParts() && !slices.Contains(s.Stack.Traits().Losses, loss), Loss, "loss liger or chunked",
-		adapting+", torchtitan chunked")
+	lacks(loss == recipe.LigerLoss, Loss, "loss liger", adapting)
+	lacks(loss == recipe.ChunkedLoss && !slices.Contains(s.Stack.Traits().Losses, loss), Loss, "loss chunked",
+		"pytorch and torchtitan have (--calibration)")
 	lacks(loss == recipe.ChunkedLoss && s.TrainMTP, Loss, "loss chunked",
 		"its modules of multi-token prediction take unfused")
 	lacks(s.Optimizer.OnlyLedger(), Optimizer, string(s.Optimizer), adapting)

@@ -32,7 +32,7 @@ const (
 func CPComms() []CPComm { return []CPComm{CPCommAuto, Ring, Ulysses} }
 
 // CPComms lists those that a stack has, the one that it takes first. In Megatron-Core they are Transformer
-// Engine's (NVIDIA/Megatron-LM, transformer_config.py: cp_comm_type).
+// Engine's (NVIDIA/Megatron-LM@91a8a4c8 of 2024-10-21, transformer_config.py: cp_comm_type).
 func (s Stack) CPComms() []CPComm {
 	of := s.Resolve()
 	switch {

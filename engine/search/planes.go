@@ -75,9 +75,9 @@ func (p *Problem) pipeline(divisors []int) []int {
 // context returns the degrees of CP, powers of two; on stacks that exchange heads, which need code for it,
 // those that are given.
 func (p *Problem) context(divisors []int, seq int) []int {
-	alone := p.Setup.Exchanges() == recipe.Ulysses && p.Setup.CPComm == ""
+	given := p.Setup.Exchanges() == recipe.Ulysses && p.Setup.CPComm == ""
 	return pick(p.Space.CP, divisors, func(n int) bool {
-		return n&(n-1) == 0 && (n == 1 || !alone) && (n == 1 || seq%(2*n) == 0 && seq/n >= LeastCPSlice)
+		return n == 1 || !given && n&(n-1) == 0 && seq%(2*n) == 0 && seq/n >= LeastCPSlice
 	})
 }
 

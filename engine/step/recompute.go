@@ -55,22 +55,14 @@ func (p *Parts) recompute(c *Cost, rec *record.Recorder, stage int, st *layout.S
 
 // exchangedAgain returns the layers whose all-to-alls run again where the stack's ledger knows the times:
 // checkpointing of every second product keeps no tensor of theirs either.
-func (p *Parts) exchangedAgain(rec *record.Recorder, stage int, st *layout.Stage) (again layout.Counts) {
-	in := p.k.in
-	switch {
+func (p *Parts) exchangedAgain(stage int, st *layout.Stage) layout.Counts {
+	switch in := p.k.in; {
 	case in.Layout.CP == 1 || in.Recompute.Mode == recipe.RecomputeNone:
-		return again
+		return layout.Counts{}
 	case in.Recompute.Mode == recipe.RecomputeFull:
-		again = st.Take(in.Program, recomputedLayers(in, stage))
-	default:
-		again = st.Of
+		return st.Take(in.Program, recomputedLayers(in, stage))
 	}
-	if rec.On() {
-		for i, n := range again[:len(in.Program.Layers)] {
-			rec.Given(record.In("recomputed_"+in.Program.Layers[i].Name+"_layers", int(n)))
-		}
-	}
-	return again
+	return st.Of
 }
 
 // recomputedLayers returns how many layers of a stage run again as a whole.

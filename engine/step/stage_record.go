@@ -51,7 +51,7 @@ func (p *Parts) recomputed(stage int, st *layout.Stage) (all []piece) {
 	in := p.k.in
 	again := st.Take(in.Program, recomputedLayers(in, stage))
 	if in.Known != nil {
-		again = p.exchangedAgain(nil, stage, st)
+		again = p.exchangedAgain(stage, st)
 	}
 	for i, n := range again {
 		if n > 0 {

@@ -336,8 +336,11 @@ func (p *Parts) Recompute(c *Cost, stage int, st *layout.Stage) {
 	rec := p.k.in.Record.At("stage", "stage", stage)
 	if k := p.k.in.Known; k != nil {
 		c.Recompute = k.Recompute
-		again := p.exchangedAgain(rec, stage, st)
+		in, again := p.k.in, p.exchangedAgain(stage, st)
 		for i := range p.layers {
+			if rec.On() && in.Ulysses && in.Recompute.Mode != recipe.RecomputeNone {
+				rec.Given(record.In("recomputed_"+in.Program.Layers[i].Name+"_layers", int(again[i])))
+			}
 			c.BackwardLinks.CP.add(p.layers[i].ForwardLinks.CP, float64(again[i]))
 		}
 	} else {
